@@ -96,16 +96,12 @@ def _cases(model: Model, group: Group, *, warm: bool) -> Iterator[Case]:
 
 
 def table(cases: Sequence[Case]) -> tuple[Any, Any, Any]:
-    """Rows, whether each bot is to answer, and weights: where one of several is to, each counts in part."""
+    """Rows, whether each bot may answer, and weights."""
     import numpy as np
 
     rows = [row for case in cases for row in case.rows]
     meant = [bot in case.expected.bots for case in cases for bot in case.bots]
-    weights = [
-        case.weight * (1 / len(case.expected.bots) if bot in case.expected.bots and case.expected.one else 1.0)
-        for case in cases
-        for bot in case.bots
-    ]
+    weights = [case.weight for case in cases for _ in case.bots]
     return np.array(rows), np.array(meant, dtype=float), np.array(weights)
 
 

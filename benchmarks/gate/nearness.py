@@ -1,37 +1,41 @@
-"""Finds which topics each word is near: ``python -m benchmarks.gate.nearness ENGLISH CHINESE --out FILE``.
+"""Learns for which topics each word speaks: ``python -m benchmarks.gate.nearness ENGLISH CHINESE --out FILE``.
 
-Needs ``pip install numpy``. ENGLISH and CHINESE are word vectors in the text form of word2vec and GloVe (a word and its
-numbers on a line, the most frequent word first; a first line with two numbers is left out). Shipped is what came of
-GloVe's 6B tokens (100 dimensions, public domain) and of a word2vec of the Chinese Wikipedia (100 dimensions, as in the
-package synonyms 3.8.0, MIT).
+Needs ``pip install scikit-learn``. ENGLISH and CHINESE are word vectors in the text form of word2vec and GloVe (a word
+and its numbers on a line, the most frequent word first; a first line with two numbers is left out). Shipped is what
+came of GloVe's 6B tokens (100 dimensions, public domain) and of a word2vec of the Chinese Wikipedia (100 dimensions, as
+in the package synonyms 3.8.0, MIT).
 
-A topic lies where its words of ``topics.json`` lie. A word is near the topics whose place it is next to, the more so
-the rarer it is.
+It learns from ``lines/``: for each topic of ``topics.json`` 70 lines in each language of people who need somebody for
+it, and twelve descriptions of a bot that is. A word speaks for topics by itself, where it stands in those lines, and by
+where it lies among all words, so that words speak that are not there, too. Each line is learned several times with some
+of its words left out, so that no word relies on its neighbours.
 """
 
 import argparse
+import csv
 import json
 import re
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nanobot_transcript.relevance.nearness import DIGITS
+from nanobot_transcript.relevance import nearness
 
 TOPICS = Path("nanobot_transcript/relevance/topics.json")
-MOST_WORDS = {"latin": 30_000, "dense": 60_000}
-COMMONEST = {"latin": 150, "dense": 100}
-"""Words that tell of nothing."""
-SHAPES = {"latin": re.compile(r"[a-z]{2,20}"), "dense": re.compile(r"[\u4e00-\u9fff]{2,5}")}
-TOPICS_OF_A_WORD = 4
-FLOOR = 0.3
-STEP = 0.07
+LINES = Path("benchmarks/gate/lines")
+SCRIPTS = {"latin": ("en", 30_000, r"[a-z]{2,20}"), "dense": ("zh", 40_000, r"[\u4e00-\u9fff]{1,5}")}
+TOPICS_OF_A_WORD = 8
+FEWEST_STEPS = 3
 DIRECTIONS_OF_ALL = 2
 """What all words have in common is taken away."""
-RAREST = 40_000
+RARE = 800
+"""From this place on a word counts in full."""
+STRENGTH, OWN = 1.0, 1.0
+"""Of what is learned, and of a word by itself."""
+TIMES, LEFT_OUT = 4, 0.3
 
 
-def read(path: Path, script: str) -> tuple[list[str], Any]:
+def read(path: Path, most: int, shape: str) -> tuple[list[str], Any]:
     """Words and their vectors, the commonest first."""
     import numpy as np
 
@@ -40,46 +44,90 @@ def read(path: Path, script: str) -> tuple[list[str], Any]:
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             word, *numbers = line.rstrip().split(" ")
-            if len(numbers) < 10 or len(words) >= 2 * MOST_WORDS[script]:
+            if len(numbers) < 10 or not re.fullmatch(shape, word):
                 continue
             words.append(word)
             vectors.append(np.array(numbers, dtype=np.float32))
-    return words, np.array(vectors)
+            if len(words) == most:
+                break
+    return words, _freed(np.array(vectors))
 
 
-def alikeness(words: list[str], vectors: Any, topics: dict[str, list[str]], script: str) -> Any:
-    """How near each word is to each topic, -1 to 1."""
+def _freed(vectors: Any) -> Any:
     import numpy as np
 
     vectors = vectors - vectors.mean(0)
     _, _, directions = np.linalg.svd(vectors[:20_000], full_matrices=False)
     common = directions[:DIRECTIONS_OF_ALL]
     vectors -= vectors @ common.T @ common
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9
-    places = {word: at for at, word in enumerate(words) if at > COMMONEST[script]}
-    shared = Counter(word for some in topics.values() for word in set(some))
-    middles = []
-    for some in topics.values():
-        known = sorted({word for word in some if word in places})
-        middle = sum((vectors[places[word]] / shared[word] for word in known), np.zeros(vectors.shape[1]))
-        middles.append(middle / (np.linalg.norm(middle) + 1e-9))
-    return vectors @ np.array(middles).T
+    return vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9)
 
 
-def near(words: list[str], alike: Any, script: str) -> dict[str, str]:
-    """By word: the topics it is near, two letters each for its number, and a digit for how near."""
+def counted(texts: Sequence[str], words: Sequence[str], script: str) -> Any:
+    """Which words stand in each text, the rarer the more."""
+    import numpy as np
+    import scipy.sparse
+
+    known = nearness.Words(**{"latin": {}, "dense": {}, script: dict.fromkeys(words, "")})
+    places = {word: at for at, word in enumerate(words)}
+    rows = [sorted({places[word] for word in nearness.words_of(text.casefold(), known)}) for text in texts]
+    columns = np.array([at for row in rows for at in row])
+    ends = np.cumsum([0, *map(len, rows)])
+    sizes = np.repeat(np.sqrt(np.maximum(1, np.diff(ends))), np.diff(ends))
+    return scipy.sparse.csr_matrix((_rarity(columns) / sizes, columns, ends), shape=(len(texts), len(words)))
+
+
+def _rarity(places: Any) -> Any:
     import numpy as np
 
+    return np.minimum(1, np.log(1 + places / 50) / np.log(1 + RARE / 50))
+
+
+def thinned(rows: Any) -> Any:
+    """The rows several times, each time with some words left out."""
+    import numpy as np
+    import scipy.sparse
+
+    chance = np.random.default_rng(0)
+    copies = [rows.copy() for _ in range(TIMES)]
+    for copy in copies:
+        copy.data = copy.data * (chance.random(len(copy.data)) > LEFT_OUT) / (1 - LEFT_OUT)
+    return scipy.sparse.vstack(copies).tocsr()
+
+
+def learned(words: Sequence[str], vectors: Any, script: str, topics: Sequence[str]) -> Any:
+    """How much each word speaks for each topic, in log odds."""
+    import numpy as np
+    import scipy.sparse
+    from sklearn.linear_model import LogisticRegression
+
+    with (LINES / f"{SCRIPTS[script][0]}.tsv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = thinned(counted([text for _, _, text in lines], words, script))
+    used = np.flatnonzero(rows.getnnz(axis=0))
+    both = scipy.sparse.hstack([scipy.sparse.csr_matrix(rows @ vectors), OWN * rows[:, used]]).tocsr()
+    made = LogisticRegression(C=STRENGTH, max_iter=200).fit(
+        both, TIMES * [topics.index(topic) for topic, _, _ in lines]
+    )
+    size = vectors.shape[1]
+    odds = vectors @ made.coef_[:, :size].T
+    odds[used] += OWN * made.coef_[:, size:].T
+    return odds * _rarity(np.arange(len(words)))[:, None]
+
+
+def told(words: Sequence[str], odds: Any) -> dict[str, str]:
+    """By word: the topics it speaks for, two letters each for its number, and one for how much."""
+    import numpy as np
+
+    steps = np.rint((odds - np.median(odds, axis=1, keepdims=True)) / nearness.STEP)
     made: dict[str, str] = {}
-    for at, word in enumerate(words):
-        if at <= COMMONEST[script] or len(made) >= MOST_WORDS[script] or SHAPES[script].fullmatch(word) is None:
-            continue
-        rarity = min(1.0, np.log(1 + at / 50) / np.log(1 + RAREST / 50))
-        best = np.argsort(-alike[at])[:TOPICS_OF_A_WORD]
-        told = [(int(topic), round(min(9.0, (alike[at][topic] - FLOOR) / STEP * rarity))) for topic in best]
-        text = "".join(f"{DIGITS[topic // 36]}{DIGITS[topic % 36]}{weight}" for topic, weight in told if weight > 0)
-        if text:
-            made[word] = text
+    digits = nearness.DIGITS
+    for word, row in zip(words, steps, strict=True):
+        best = [int(topic) for topic in np.argsort(-row)[:TOPICS_OF_A_WORD] if row[topic] >= FEWEST_STEPS]
+        if best:
+            made[word] = "".join(
+                f"{digits[topic // 36]}{digits[topic % 36]}{digits[min(35, int(row[topic]))]}" for topic in best
+            )
     return made
 
 
@@ -90,12 +138,13 @@ def main() -> None:
     parser.add_argument("chinese", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    topics = json.loads(TOPICS.read_text(encoding="utf-8"))
+    topics = list(json.loads(TOPICS.read_text(encoding="utf-8")))
     made: dict[str, dict[str, str]] = {}
     for script, path in (("latin", options.english), ("dense", options.chinese)):
-        words, vectors = read(path, script)
-        made[script] = near(words, alikeness(words, vectors, topics, script), script)
-        print(f"{script}: {len(made[script])} words")
+        _, most, shape = SCRIPTS[script]
+        words, vectors = read(path, most, shape)
+        made[script] = told(words, learned(words, vectors, script, topics))
+        print(f"{script}: {len(made[script])} words", flush=True)
     options.out.write_text(json.dumps(made, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
 

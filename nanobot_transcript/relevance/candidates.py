@@ -88,6 +88,7 @@ _LONG_AGO: Final = 600.0
 _THOUGHT_LINES: Final = 2
 _THOUGHT_LETTERS: Final = 120
 _THOUGHT_MINUTES: Final = 2.0
+_WORDS_COUNT, _NEAR_COUNTS = 0.3, 4.0
 
 
 class _Talk(NamedTuple):
@@ -299,7 +300,7 @@ class _Affinities:
     def __init__(self, short: Sequence[Affinity], long: Sequence[Affinity], general: Sequence[bool]) -> None:
         self._general = general
         self._short, self._long = short, long
-        self._sums = [one.topic + 0.3 * one.words + one.near for one in long]
+        self._sums = [one.topic + _WORDS_COUNT * one.words + _NEAR_COUNTS * one.near for one in long]
         self._words = _Most(one.words for one in short)
         self._topic = _Most(one.topic for one in short)
         self._near = _Most(one.near for one in short)

@@ -1,83 +1,95 @@
-"""Which bot a question is for, by words that stand near those of its description: "tyres" near "workshop, trucks".
+"""Which bot a question is for, by what people say who need such a bot: "a4纸又没了" is for the one of the office.
 
-``nearness.json`` says of each word which topics of ``topics.json`` it is near, and how near (1 to 9, more for rare
-words): two letters and a digit for each. ``benchmarks/gate/nearness.py`` makes it.
+``nearness.json`` says of each word for which topics of ``topics.json`` it speaks, and how much (a step is a quarter in
+log odds): two letters and one for each topic. ``benchmarks/gate/nearness.py`` learns it.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from math import sqrt
-from typing import Final
+from math import exp, log, sqrt
+from typing import Final, NamedTuple
 
 import msgspec
 
 from nanobot_transcript.relevance.text import clipped
 
-__all__ = ["DIGITS", "closeness", "near", "read_words"]
+__all__ = ["DIGITS", "STEP", "TOPICS", "Words", "closeness", "read_words", "words_of"]
 
 DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""Of the numbers of topics, to the base of 36."""
+"""Of the numbers of topics, to the base of 36, and of weights."""
+STEP: Final = 0.25
+TOPICS: Final = 150
 
 _LATIN: Final = re.compile(r"[a-z]{2,20}")
 _LOOKED_AT: Final = 400
 _LONGEST: Final = 5
 _EACH: Final = 3
+_LEAST: Final = 1e-4
 
 
-class _Words(msgspec.Struct):
+class Words(msgspec.Struct):
+    """What is said of words of Latin letters, and of Chinese ones."""
+
     latin: dict[str, str]
     dense: dict[str, str]
 
 
+class _Odds(NamedTuple):
+    """Of a text: by topic, by how much it is likelier than one that no word speaks for (1 for those); their sum."""
+
+    more: Mapping[str, float]
+    whole: float
+
+
 def closeness(text: str, descriptions: Sequence[str]) -> list[float]:
-    """How close a text is to each of the descriptions, 0 to 1."""
-    about = near(text)
-    return [_cosine(about, near(description)) for description in descriptions]
+    """How close a text is to each of the descriptions, from the probability that both are about the same topic: 0 to 1.
+    Where no word is known, each topic is as likely.
+    """
+    about = _odds(clipped(text, _LOOKED_AT).casefold())
+    return [_close(about, _odds(clipped(description, _LOOKED_AT).casefold())) for description in descriptions]
 
 
-def near(text: str) -> Mapping[str, float]:
-    """The topics that the words of a text are near, by number, and how much of it."""
-    return _near(clipped(text, _LOOKED_AT).casefold())
-
-
-@lru_cache(maxsize=1024)
-def _near(text: str) -> Mapping[str, float]:
-    found: dict[str, float] = {}
-    for told in _told(text):
-        for at in range(0, len(told), _EACH):
-            topic = told[at : at + 2]
-            found[topic] = found.get(topic, 0.0) + int(told[at + 2])
-    return found
-
-
-def _told(text: str) -> Iterator[str]:
-    words = read_words()
+def words_of(text: str, known: Words) -> Iterator[str]:
+    """The ``known`` words of a folded text, the longest ones; some more than once."""
     for word in _LATIN.findall(text):
-        if word in words.latin:
-            yield words.latin[word]
+        if word in known.latin:
+            yield word
     if text.isascii():
         return
-    at, dense = 0, words.dense
+    at, dense = 0, known.dense
     while at < len(text):
-        size = next((size for size in range(_LONGEST, 1, -1) if text[at : at + size] in dense), 0)
+        size = next((size for size in range(_LONGEST, 0, -1) if text[at : at + size] in dense), 0)
         if size:
-            yield dense[text[at : at + size]]
+            yield text[at : at + size]
         at += size or 1
 
 
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    shared = sum(weight * other[topic] for topic, weight in one.items() if topic in other)
-    return shared / (_size(one) * _size(other)) if shared else 0.0
+@lru_cache(maxsize=1024)
+def _odds(text: str) -> _Odds:
+    known = read_words()
+    words = dict.fromkeys(words_of(text, known))
+    steps: dict[str, int] = {}
+    for word in words:
+        told = known.latin.get(word) or known.dense[word]
+        for at in range(0, len(told), _EACH):
+            topic = told[at : at + 2]
+            steps[topic] = steps.get(topic, 0) + DIGITS.index(told[at + 2])
+    # Many words say the same in other words, so that they are not as sure as their number.
+    step = STEP / sqrt(len(words) or 1)
+    more = {topic: exp(step * steps) - 1 for topic, steps in steps.items()}
+    return _Odds(more, TOPICS + sum(more.values()))
 
 
-def _size(of: Mapping[str, float]) -> float:
-    return sqrt(sum(weight * weight for weight in of.values()))
+def _close(one: _Odds, other: _Odds) -> float:
+    both = sum(more * other.more[topic] for topic, more in one.more.items() if topic in other.more)
+    same = (one.whole + other.whole - TOPICS + both) / (one.whole * other.whole)
+    return max(0.0, 1 - log(max(same, _LEAST)) / log(_LEAST))
 
 
 @cache
-def read_words() -> _Words:
+def read_words() -> Words:
     """The words of the file, read once."""
     data = files("nanobot_transcript.relevance").joinpath("nearness.json").read_bytes()
-    return msgspec.json.decode(data, type=_Words)
+    return msgspec.json.decode(data, type=Words)

@@ -17,7 +17,7 @@ COURTESY: Final = "OK"
 
 _UNEQUAL: Final = frozenset({"rts", "v", "pos", "ts"})
 """Times of receipt and of answers, and the platform's own count: different at each play."""
-_SCORE_DIGITS: Final = 2
+_SCORE_DIGITS: Final = 1
 """A follow-up's score goes down a little with each minute, and a play takes as long as the machine needs: a restart in
 one of two plays may take half a minute more."""
 _NAMES_A_MESSAGE: Final = ("message_id", "reply_to", "root_id", "target", "thread_id")

@@ -79,7 +79,7 @@ def settings(model: ScriptedModel | None, patience: str = "60") -> dict[str, str
 def by_the_words(request: ModelRequest) -> str:
     """The same answer to the same question, whatever the order."""
     kind = sum(request.text.encode()) % 7
-    return "I can't respond to that." if kind == 0 else json.dumps({"respond": kind < 3})
+    return "I can't respond to that." if kind == 0 else json.dumps({"respond": kind < 6})
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

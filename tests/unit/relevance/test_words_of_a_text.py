@@ -76,7 +76,7 @@ def test_a_question_fits_the_bot_that_is_there_for_it() -> None:
         found = [one.words + one.topic for one in affinities(text, bots)]
         assert found.index(max(found)) == 0
     assert "translation" in topics("how do you say it in japanese")
-    assert affinities("", bots) == [(0.0, 0.0, 0.0)] * 3
+    assert {(one.words, one.topic) for one in affinities("", bots)} == {(0.0, 0.0)}
     assert affinities("anything", []) == []
 
 
@@ -93,12 +93,13 @@ def test_what_all_descriptions_share_tells_less() -> None:
         ("chickpeas or lentils, and how long do they simmer", "cooking and recipes"),
         ("土豆发芽了还能吃吗", "做饭、买菜"),
         ("显卡又烧了", "电脑硬件和网络"),
+        ("a4纸又没了", "行政、前台"),
     ],
 )
 def test_words_are_near_a_description_that_has_none_of_them(text: str, nearest: str) -> None:
     others = ["plans meetings and the calendar", "contracts and law", "请假、报销"]
     assert closeness(text, others)[0] < closeness(text, [nearest])[0] > max(closeness(text, others))
-    assert closeness("", [nearest]) == closeness(text, [""]) == [0.0]
+    assert len({*closeness("", [nearest, *others]), *closeness(text, ["", "…"])}) == 1
 
 
 @pytest.mark.parametrize("text", ["AI assistant", "helps with anything", "什么都可以问", "通用助理", ""])
