@@ -28,14 +28,16 @@ _AND: Final = r"\s{0,3}(?:[&+/、,，]|\b(?:and|or)\b|和|与|與|跟|及|以及
 _BOTH: Final = r"(?:都|也|一起|各|both\s|all\s)?"
 _GO: Final = re.compile(
     rf"\s{{0,3}}[,，]?\s{{0,3}}{_BOTH}"
-    r"(?:说说|看看|讲讲|试试|你|您|帮|请|麻烦|能|可以|给我|给大家|给我们|把|查|看|说|来|改|再|去|继续|列|写|算|提醒|安排|记|发|生成"
-    r"|翻译|总结|统计|更新|什么|怎么|为什么|几|谁|哪|在(?:吗|嘛|不在|么)"
+    r"(?:(?:说说|看看|讲讲|试试|你|您|帮|请|麻烦|能|可以|给我|给大家|给我们|把|查|看|说|来|改|再|去|继续|列|写|算|提醒|安排|记|发|生成"
+    r"|翻译|总结|统计|更新|什么|怎么|为什么|几|谁|哪|在(?:吗|嘛|不在|么))(?![完过]|好?了|成功|失败)"
     r"|(?:you|can you|could you|would you|will you|please|pls|draft|check|what|how|when|who|where|which|is there"
     r"|are there|do we|does|any|make|give|find|show|list|write|add|remind|translate|run|post|send|put"
     r"|look|book|set|tell|update|remove|why)\b)"
 )
 _OWNS: Final = re.compile(r"\s?(?:的|['’]s\b|那边|这边|那个|家)")
-_ASKED: Final = re.compile(r"(?:\b(?:can|could|would|will|please)|请|麻烦|能不能|可以)\s{0,3}$")
+_ASKED: Final = re.compile(
+    r"(?:\b(?:can|could|would|will|please)|(?<![我们他她天晚里才已都又])请|麻烦|能不能|可以)\s{0,3}$"
+)
 _ABOUT_BEFORE: Final = re.compile(
     r"(?:[问让叫被把跟和给用找靠对像比听说是在的有等看怪信到换夸骂连上于个]|你们|\b(?:the|a|an|ask|asked|told|tell|use|using|from|to"
     r"|by|with|about|of|for|like|and|did|does|is|was|has|what|that|than|in|on|my|our|set|if|when|why|because|think|but"

@@ -35,6 +35,7 @@ MINUTE = 60_000
         "Alpha和Beta都说说",
         "Beta, Alpha: status please",
         "Alpha在吗",
+        "对了，Alpha更新一下文档",
     ],
 )
 def test_a_name_calls_where_nobody_would_doubt_it(text: str) -> None:
@@ -53,6 +54,9 @@ def test_a_name_calls_where_nobody_would_doubt_it(text: str) -> None:
         "问过Alpha了",
         "we are in alpha testing",
         "alpha testing starts today",
+        "昨天请Alpha帮我写了周报",
+        "我请Alpha改的，改完更糟了",
+        "公告：Alpha更新完成",
     ],
 )
 def test_talk_about_a_bot_is_no_call(text: str) -> None:
