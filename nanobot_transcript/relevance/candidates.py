@@ -197,7 +197,7 @@ def _talk(seen: Observation) -> _Talk:
         turn = scene.turns[at]
         lately = at >= scene.size - _LATELY
         if is_bot[turn.who]:
-            people = sorted(who for who in turn.to if who >= 0 and not is_bot[who])
+            people = [who for who in turn.order if who >= 0 and not is_bot[who]]
             whom = people[0] if people else asker
             if whom is not None:
                 answered[at] = whom
@@ -206,7 +206,7 @@ def _talk(seen: Observation) -> _Talk:
             continue
         asker = turn.who
         if turn.who == me and turn.to and lately:
-            partner = next((who for who in sorted(turn.to) if who >= 0 and is_bot[who]), None)
+            partner = next((who for who in turn.order if who >= 0 and is_bot[who]), None)
         elif me in turn.to:
             partner = None
     bot_line = max((at for who, at in scene.last.items() if is_bot[who]), default=NEVER)

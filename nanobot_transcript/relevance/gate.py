@@ -17,7 +17,7 @@ from nanobot_transcript.relevance.features import features
 from nanobot_transcript.relevance.judge import Judge
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.model import Model, shipped_model
-from nanobot_transcript.relevance.observe import Observation, Observer
+from nanobot_transcript.relevance.observe import Observation, Observer, content_of
 from nanobot_transcript.relevance.options import GateOptions
 from nanobot_transcript.relevance.past import past_of
 from nanobot_transcript.relevance.requests import asks_anybody
@@ -292,7 +292,10 @@ class RelevanceGate:
 
     def _without_judge(self, decision: Decision, reason: Reason) -> Decision:
         fallback = self.options.on_judge_failure
-        respond = decision.score >= self.threshold if fallback == "score" else fallback == "open"
+        case = decision.case
+        # Where no judge is set up, a question to whoever knows is answered, however low the score.
+        asks = decision.open and case is not None and asks_anybody(content_of(case.message))
+        respond = asks or decision.score >= self.threshold if fallback == "score" else fallback == "open"
         return replace(decision, respond=respond, reason=reason, stage=Stage.JUDGE)
 
 

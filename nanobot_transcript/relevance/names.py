@@ -86,6 +86,10 @@ class Roster:
             return frozenset()
         return frozenset(at for node in mentions if (at := self._node(node)) is not None)
 
+    def ordered(self, some: frozenset[int]) -> tuple[int, ...]:
+        """Some members by name, ``STRANGER`` first: the same order in each process, however it lists the members."""
+        return tuple(some) if len(some) < 2 else tuple(sorted(some, key=self._place))
+
     def naming(self, text: str) -> Naming:
         """Whom a text names."""
         text = folded(text)
@@ -105,6 +109,12 @@ class Roster:
             hinted = self._hinted(found[0])
         colon = vocative and lead[len(found[0]) :].lstrip(" ")[:1] in (":", "：")
         return Naming(frozenset(named) or NOBODY, first, hinted, colon and not hinted)
+
+    def _place(self, at: int) -> tuple[str, str]:
+        if at == STRANGER:
+            return "", ""
+        member = self.members[at]
+        return member.name, min(member.ids, default="")
 
     def _take_in(self, newcomers: Sequence[AgentProfile]) -> None:
         for at, member in enumerate(newcomers, len(self.members)):

@@ -146,7 +146,8 @@ class _Group:
         called, mentioned = called - {who} or NOBODY, mentioned or NOBODY
         to = called | mentioned or NOBODY
         asks, about, length, opens = _gist(text)
-        turn = Turn(who, to, asks, _ts(entry), about, length, opens, naming.hinted - {who} or NOBODY)
+        hinted = naming.hinted - {who} or NOBODY
+        turn = Turn(who, to, asks, _ts(entry), about, length, opens, hinted, roster.ordered(to))
         settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
         return _Line(turn, naming, mentioned, called, everyone, folded(text), settled)
 
@@ -177,8 +178,8 @@ class Observer:
         group = self._group(session_key, members, agent)
         lines = group.read([*history, message])
         now = group.whole(message, lines.pop())
-        turns, authors = self._turns(lines, history, message)
-        turn, author = _with_reply(now.turn, message, authors)
+        turns, authors = self._turns(group.roster, lines, history, message)
+        turn, author = _with_reply(group.roster, now.turn, message, authors)
         scene = self._scene(group, turns, turn.who)
         return Observation(
             group.roster,
@@ -212,7 +213,9 @@ class Observer:
         return group
 
     @staticmethod
-    def _turns(lines: Sequence[_Line], entries: Sequence[Entry], message: Entry) -> tuple[list[Turn], dict[Any, int]]:
+    def _turns(
+        roster: Roster, lines: Sequence[_Line], entries: Sequence[Entry], message: Entry
+    ) -> tuple[list[Turn], dict[Any, int]]:
         """The turns, replies counted as addressing, and who wrote which message."""
         turns = [line.turn for line in lines]
         replies = [at for at, entry in enumerate(entries) if "reply_to" in entry]
@@ -222,7 +225,7 @@ class Observer:
                 if isinstance(message_id := entry.get("message_id"), str):
                     authors[message_id] = turn.who
         for at in replies:
-            turns[at], _ = _with_reply(turns[at], entries[at], authors)
+            turns[at], _ = _with_reply(roster, turns[at], entries[at], authors)
         return turns, authors
 
     def _scene(self, group: _Group, turns: list[Turn], speaker: int) -> Scene:
@@ -290,12 +293,13 @@ def _known(entry: Entry, roster: Roster) -> int | None:
     return at
 
 
-def _with_reply(turn: Turn, entry: Entry, authors: Mapping[Any, int]) -> tuple[Turn, int | None]:
+def _with_reply(roster: Roster, turn: Turn, entry: Entry, authors: Mapping[Any, int]) -> tuple[Turn, int | None]:
     reply_to = entry.get("reply_to")
     author = authors.get(reply_to) if reply_to and isinstance(reply_to, str) else None
     if author is None or author == turn.who or author in turn.to:
         return turn, author
-    return turn._replace(to=turn.to | {author}), author
+    to = turn.to | {author}
+    return turn._replace(to=to, order=roster.ordered(to)), author
 
 
 def _ts(entry: Entry) -> float:

@@ -20,7 +20,8 @@ _MINUTE: Final = 60_000
 
 class Turn(NamedTuple):
     """One line: who spoke, to whom explicitly, whether it asks, the platform's time (ms), its terms, its length, how it
-    opens (``cues.opening``), and whose name begins like its first word.
+    opens (``cues.opening``), whose name begins like its first word, and ``to`` in an order that does not depend on who
+    lists the members how.
     """
 
     who: int
@@ -31,6 +32,7 @@ class Turn(NamedTuple):
     length: int
     opening: int = 0
     hinted: frozenset[int] = frozenset()
+    order: tuple[int, ...] = ()
 
     def minutes_since(self, earlier: "Turn") -> float:
         """The time between two lines. Negative when this one is the earlier one."""
@@ -101,10 +103,10 @@ class Scene:
         for at, turn in enumerate(self.turns):
             who, to = turn[0], turn[1]
             if to:
-                for other in to if len(to) == 1 else sorted(to):  # the order of a set differs from process to process
+                for other in turn.order:
                     partner[who] = (other, at)
                     partner[other] = (who, at)
-                target = speaker if speaker in to else min(to)
+                target = speaker if speaker in to else turn.order[0]
                 if who == speaker or target == speaker:
                     self._explicit(at, who, to)
             else:

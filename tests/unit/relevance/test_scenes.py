@@ -136,3 +136,13 @@ def test_scenes_that_nothing_was_fitted_to_go_as_expected(held_back: list[Group]
 def shares(*made: Conduct) -> str:
     """By kind, and no lines: nobody is to read them."""
     return "; ".join(" ".join(f"{kind} {one.kinds[kind].share:.2f}" for kind in KINDS) for one in made)
+
+
+@pytest.mark.parametrize("name", ["support + incidents war room", "后端值班群"])
+def test_it_makes_no_difference_in_which_order_members_are_listed(name: str) -> None:
+    group = next(group for group in read_groups(DATA / "known") if group.name == name)
+    one, other = RelevanceGate(), RelevanceGate()
+    for labelled in labelled_lines(group, warm=False):
+        told = labelled.message, labelled.history
+        for bot in group.bots:
+            assert one.decide(*told, bot, group.members) == other.decide(*told, bot, group.members[::-1])

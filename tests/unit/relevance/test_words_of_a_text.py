@@ -175,7 +175,9 @@ def test_a_line_opens_with_a_kind_of_word(text: str, part: int) -> None:
 
 
 def turn(who: int, text: str, minute: float, *to: int) -> Turn:
-    return Turn(who, frozenset(to), "?" in text, minute * MINUTE, terms(text), len(text), opening(text))
+    return Turn(
+        who, frozenset(to), "?" in text, minute * MINUTE, terms(text), len(text), opening(text), order=tuple(sorted(to))
+    )
 
 
 def test_an_answer_is_linked_to_the_question_and_goes_on_to_its_asker() -> None:
