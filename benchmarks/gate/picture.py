@@ -34,10 +34,12 @@ WORDS: Final = {
 
 
 def merged(rows: Iterable[Sequence[Mapping[str, float]]]) -> list[tuple[float, float, float]]:
-    """The bins of several tables together: mean score, share that was meant, decisions."""
+    """The bins of several tables together that are not empty: mean score, share that was meant, decisions."""
     made = []
     for bins in zip(*rows, strict=True):
         count = sum(one["decisions"] for one in bins)
+        if not count:
+            continue
         score, meant = (sum(one[name] * one["decisions"] for one in bins) / count for name in ("score", "meant"))
         made.append((score, meant, count))
     return made

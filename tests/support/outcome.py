@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pytest
+
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
 from transcript_channels.simulator import Chat, Message, ModelRequest
@@ -17,9 +19,9 @@ COURTESY: Final = "OK"
 
 _UNEQUAL: Final = frozenset({"rts", "v", "pos", "ts"})
 """Times of receipt and of answers, and the platform's own count: different at each play."""
-_SCORE_DIGITS: Final = 1
+_SCORE_STEP: Final = 0.05
 """A follow-up's score goes down a little with each minute, and a play takes as long as the machine needs: a restart in
-one of two plays may take half a minute more."""
+one of two plays may take half a minute more, and a score moves by steps of whole minutes."""
 _NAMES_A_MESSAGE: Final = ("message_id", "reply_to", "root_id", "target", "thread_id")
 _LINE: Final = re.compile(r'^\{"(?:id|time|name|from)": .*\}$', re.MULTILINE)
 
@@ -91,7 +93,7 @@ class _Places:
 
     def decision(self, noted: dict[str, Any]) -> dict[str, Any]:
         kept = {name: noted.get(name) for name in ("agent", "respond", "stage", "reason", "message_id")}
-        return self._renamed(kept | {"score": round(noted.get("score") or 0, _SCORE_DIGITS)}, "message_id")
+        return self._renamed(kept | {"score": pytest.approx(noted.get("score") or 0, abs=_SCORE_STEP)}, "message_id")
 
     def told(self, request: ModelRequest) -> Told:
         said = [str(message.get("content") or "") for message in request.messages if message.get("role") != "system"]
