@@ -197,7 +197,7 @@ def _talk(seen: Observation) -> _Talk:
         turn = scene.turns[at]
         lately = at >= scene.size - _LATELY
         if is_bot[turn.who]:
-            people = [who for who in turn.order if who >= 0 and not is_bot[who]]
+            people = [who for who in turn.to if who >= 0 and not is_bot[who]]
             whom = people[0] if people else asker
             if whom is not None:
                 answered[at] = whom
@@ -206,7 +206,7 @@ def _talk(seen: Observation) -> _Talk:
             continue
         asker = turn.who
         if turn.who == me and turn.to and lately:
-            partner = next((who for who in turn.order if who >= 0 and is_bot[who]), None)
+            partner = next((who for who in turn.to if who >= 0 and is_bot[who]), None)
         elif me in turn.to:
             partner = None
     bot_line = max((at for who, at in scene.last.items() if is_bot[who]), default=NEVER)
@@ -226,7 +226,7 @@ def _state(seen: Observation, talk: _Talk, whole: _Whole, bots: int, who: int) -
     latest = turns[last] if last >= 0 else None
     before = turns[size - 1] if size else None
     heard = max((at for at, whom in talk.answered.items() if whom == me and turns[at].who == who), default=NEVER)
-    mine = turns[own].to if own >= 0 else frozenset[int]()
+    mine = turns[own].to if own >= 0 else ()
     link, named = seen.found.whole, [at for at in turn.to if at not in seen.mentioned]
     is_bot, mine_score = talk.is_bot, whole.scores.get(who, 0.0)
     return (

@@ -67,7 +67,7 @@ def _intruded(seen: Observation, lines: Sequence[Entry]) -> int | None:
     asked = _answered(lines, turns, answer)
     if asked is None or turns[asked].who != seen.speaker or seen.me in turns[asked].to:
         return None
-    refused = _NOT_YOU.search(seen.text) is not None and not now.asks and not now.to - {seen.me}
+    refused = _NOT_YOU.search(seen.text) is not None and not now.asks and not set(now.to) - {seen.me}
     sent_on = answer == len(turns) - 1 and _is_for_another_bot(seen) and _is_sent_on(seen, turns[asked])
     return asked if refused or sent_on else None
 

@@ -168,6 +168,7 @@ class Decision:
     when the message is a person's and is for nobody in particular, as far as can be told: where no agent answers by
     itself, one of them may claim it. ``why`` says in a sentence what went wrong with a failed answer.
     ``corrects`` is what the message says about an earlier decision of the agent.
+    ``alone`` is what an undecided one comes to where the judge gives no verdict.
     ``is_first`` is False where another bot is more likely to be meant, so that it claims the message before this one.
     ``thanked`` is True for a person's thanks or consent that is for the agent and gets no answer: a reaction may take
     its place.
@@ -186,6 +187,7 @@ class Decision:
     is_first: bool = True
     thanked: bool = False
     corrects: "Correction | None" = field(default=None, repr=False, compare=False)
+    alone: bool | None = None
 
     @property
     def sentence(self) -> str:

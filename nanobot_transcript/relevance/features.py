@@ -61,7 +61,6 @@ _FAR_LOG: Final = log1p(_FAR)
 _LOG: Final = tuple(log1p(value) for value in range(_FAR + 1))
 _LONG: Final = 600
 _OVERLAP_LINES: Final = 30
-_EMPTY: Final[frozenset[int]] = frozenset()
 
 
 class Message(NamedTuple):
@@ -113,7 +112,7 @@ def _partners(seen: Scene, who: int) -> tuple[float, ...]:
 
 
 def _last_line(seen: Scene, who: int, latest: Turn | None) -> tuple[float, ...]:
-    to = latest.to if latest else _EMPTY
+    to = latest.to if latest else ()
     return (float(bool(to) and seen.speaker not in to), _log(seen.size - seen.asked.get(who, NEVER)))
 
 

@@ -17,7 +17,7 @@ from nanobot_transcript.relevance.features import features
 from nanobot_transcript.relevance.judge import Judge
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.model import Model, shipped_model
-from nanobot_transcript.relevance.observe import Observation, Observer, content_of
+from nanobot_transcript.relevance.observe import Observation, Observer
 from nanobot_transcript.relevance.options import GateOptions
 from nanobot_transcript.relevance.past import past_of
 from nanobot_transcript.relevance.requests import asks_anybody
@@ -207,7 +207,7 @@ class RelevanceGate:
         return Reason.OTHER_NAMED if rules.calls_person(seen, case.message) else None
 
     def _guessed(self, case: Case, seen: Observation, scores: Mapping[int, float], *, unwanted: bool) -> Decision:
-        mine, is_open, options = scores[seen.me], _is_open(seen), self.options
+        mine, options = scores[seen.me], self.options
         if unwanted:
             return _decided(case, False, Reason.NO_ANSWER_WANTED, mine, Stage.OTHERS)
         awaited = rules.goes_on(seen)
@@ -218,12 +218,24 @@ class RelevanceGate:
         most = max(score for at, score in scores.items() if at != seen.speaker or at == seen.me)
         first = mine >= most
         nearly = mine >= _NEARLY * most
+        alone = self._alone(case, seen, scores, mine, most, is_awaited=awaited)
         if self.judge is not None and nearly and options.judge_from <= mine < options.judge_below:
-            return _decided(case, None, Reason.UNDECIDED, mine, Stage.SCORE, is_open=is_open, first=first)
+            is_open = alone.open or _is_open(seen)
+            undecided = _decided(case, None, Reason.UNDECIDED, mine, Stage.SCORE, is_open=is_open, first=first)
+            return replace(undecided, alone=alone.respond)
+        return alone
+
+    def _alone(
+        self, case: Case, seen: Observation, scores: Mapping[int, float], mine: float, most: float, *, is_awaited: bool
+    ) -> Decision:
+        """What the scores say where no judge is asked."""
+        is_open, first, nearly = _is_open(seen), mine >= most, mine >= _NEARLY * most
         if mine >= self.threshold and not nearly:
             return _decided(case, False, Reason.OTHER_FITS, mine, Stage.SCORE, is_open=is_open, first=False)
         if mine >= self.threshold:
-            talking = awaited or (seen.scene.partner.get(seen.speaker, (None, 0))[0] == seen.me and _is_talking(seen))
+            talking = is_awaited or (
+                seen.scene.partner.get(seen.speaker, (None, 0))[0] == seen.me and _is_talking(seen)
+            )
             reason = Reason.PARTNER if talking else Reason.SCORE_HIGH
             return _decided(case, True, reason, mine, Stage.SCORE, is_open=is_open, first=first)
         if (is_open and _asks(seen, scores)) or (most < self.threshold and _asks_whoever_knows(seen)):
@@ -292,10 +304,7 @@ class RelevanceGate:
 
     def _without_judge(self, decision: Decision, reason: Reason) -> Decision:
         fallback = self.options.on_judge_failure
-        case = decision.case
-        # Where no judge is set up, a question to whoever knows is answered, however low the score.
-        asks = decision.open and case is not None and asks_anybody(content_of(case.message))
-        respond = asks or decision.score >= self.threshold if fallback == "score" else fallback == "open"
+        respond = decision.alone if fallback == "score" else fallback == "open"
         return replace(decision, respond=respond, reason=reason, stage=Stage.JUDGE)
 
 

@@ -93,10 +93,10 @@ class _Past:
             self.count[who] += 1
             self.documents.update(turn.terms)
             if to:
-                for other in turn.order:
+                for other in to:
                     partner[who] = (other, at)
                     partner[other] = (who, at)
-                supposed[at] = speaker if speaker in to else turn.order[0]
+                supposed[at] = speaker if speaker in to else to[0]
             elif who in partner:
                 supposed[at] = partner[who][0]
 

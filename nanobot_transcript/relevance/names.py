@@ -6,7 +6,7 @@ so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -86,7 +86,7 @@ class Roster:
             return frozenset()
         return frozenset(at for node in mentions if (at := self._node(node)) is not None)
 
-    def ordered(self, some: frozenset[int]) -> tuple[int, ...]:
+    def ordered(self, some: Set[int]) -> tuple[int, ...]:
         """Some members by name, ``STRANGER`` first: the same order in each process, however it lists the members."""
         return tuple(some) if len(some) < 2 else tuple(sorted(some, key=self._place))
 

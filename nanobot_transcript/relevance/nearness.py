@@ -75,7 +75,7 @@ def _odds(text: str) -> _Odds:
         told = known.latin.get(word) or known.dense[word]
         for at in range(0, len(told), _EACH):
             topic = told[at : at + 2]
-            steps[topic] = steps.get(topic, 0) + DIGITS.index(told[at + 2])
+            steps[topic] = steps.get(topic, 0) + int(told[at + 2], 36)
     # Many words say the same in other words, so that they are not as sure as their number.
     step = STEP / sqrt(len(words) or 1)
     more = {topic: exp(step * steps) - 1 for topic, steps in steps.items()}

@@ -147,7 +147,7 @@ class _Group:
         to = called | mentioned or NOBODY
         asks, about, length, opens = _gist(text)
         hinted = naming.hinted - {who} or NOBODY
-        turn = Turn(who, to, asks, _ts(entry), about, length, opens, hinted, roster.ordered(to))
+        turn = Turn(who, roster.ordered(to), asks, _ts(entry), about, length, opens, hinted)
         settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
         return _Line(turn, naming, mentioned, called, everyone, folded(text), settled)
 
@@ -298,8 +298,7 @@ def _with_reply(roster: Roster, turn: Turn, entry: Entry, authors: Mapping[Any, 
     author = authors.get(reply_to) if reply_to and isinstance(reply_to, str) else None
     if author is None or author == turn.who or author in turn.to:
         return turn, author
-    to = turn.to | {author}
-    return turn._replace(to=to, order=roster.ordered(to)), author
+    return turn._replace(to=roster.ordered({*turn.to, author})), author
 
 
 def _ts(entry: Entry) -> float:

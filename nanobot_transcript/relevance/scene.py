@@ -19,20 +19,19 @@ _MINUTE: Final = 60_000
 
 
 class Turn(NamedTuple):
-    """One line: who spoke, to whom explicitly, whether it asks, the platform's time (ms), its terms, its length, how it
-    opens (``cues.opening``), whose name begins like its first word, and ``to`` in an order that does not depend on who
-    lists the members how.
+    """One line: who spoke, to whom explicitly (in an order that does not depend on how members are listed), whether it
+    asks, the platform's time (ms), its terms, its length, how it opens (``cues.opening``), and whose name begins like
+    its first word.
     """
 
     who: int
-    to: frozenset[int]
+    to: tuple[int, ...]
     asks: bool
     ts: float
     terms: frozenset[str]
     length: int
     opening: int = 0
     hinted: frozenset[int] = frozenset()
-    order: tuple[int, ...] = ()
 
     def minutes_since(self, earlier: "Turn") -> float:
         """The time between two lines. Negative when this one is the earlier one."""
@@ -103,10 +102,10 @@ class Scene:
         for at, turn in enumerate(self.turns):
             who, to = turn[0], turn[1]
             if to:
-                for other in turn.order:
+                for other in to:
                     partner[who] = (other, at)
                     partner[other] = (who, at)
-                target = speaker if speaker in to else turn.order[0]
+                target = speaker if speaker in to else to[0]
                 if who == speaker or target == speaker:
                     self._explicit(at, who, to)
             else:
@@ -120,7 +119,7 @@ class Scene:
             if target == speaker:
                 felt[who] = at
 
-    def _explicit(self, at: int, who: int, to: frozenset[int]) -> None:
+    def _explicit(self, at: int, who: int, to: tuple[int, ...]) -> None:
         """A line that the speaker wrote to somebody, or that was written to the speaker."""
         lines = self.said if who == self.speaker else self.heard
         for other in to if who == self.speaker else (who,):

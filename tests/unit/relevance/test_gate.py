@@ -3,7 +3,6 @@
 import asyncio
 import fcntl
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -740,11 +739,23 @@ async def test_a_budget_that_cannot_be_asked_leaves_the_decision_to_the_setting(
     assert (resolved.respond, resolved.reason, judge.asked) == (respond, Reason.JUDGE_FAILED, [])
 
 
-async def test_by_default_the_score_decides_when_the_judge_fails(group: Any) -> None:
-    gate, _, decision = judged(group, "perhaps")
-    for score in (0.01, 0.99):
-        resolved = await gate.resolve(replace(decision, score=score))
-        assert resolved.respond is (score > 0.5)
+@pytest.mark.parametrize(
+    ("text", "respond"),
+    [("does anybody know the password?", True), ("and the second?", True), ("hm, lunch", False)],
+)
+async def test_by_default_it_is_decided_as_without_a_judge_when_the_judge_fails(
+    group: Any, text: str, respond: bool
+) -> None:
+    asked = [
+        group.says("ada", "Alpha, what does the first one do?"),
+        group.says("alpha", "It counts.", reply_to="om_1"),
+    ]
+    message, told = group.says("ada", text), (asked, group.alpha, group.members)
+    gate = RelevanceGate(GateOptions(judge_from=0.0, judge_below=1.0), Scripted("perhaps"))
+    decision = gate.decide(message, *told)
+    resolved = await gate.resolve(decision)
+    assert (decision.respond, resolved.respond, resolved.reason) == (None, respond, Reason.JUDGE_UNCLEAR)
+    assert RelevanceGate().decide(message, *told).respond is respond
 
 
 async def test_a_cancelled_judge_does_not_hide_the_cancellation(group: Any) -> None:

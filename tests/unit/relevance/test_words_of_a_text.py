@@ -1,9 +1,12 @@
 """What the words of a text tell: calls, topics, phrases, wording, openings; and which line a line answers."""
 
+import json
 import time
+from importlib.resources import files
 
 import pytest
 
+from nanobot_transcript.relevance import nearness
 from nanobot_transcript.relevance.calls import NOT_NAMED, call_of
 from nanobot_transcript.relevance.cues import opening
 from nanobot_transcript.relevance.links import Links, links, pairs
@@ -106,6 +109,13 @@ def test_words_are_near_a_description_that_has_none_of_them(text: str, nearest: 
     assert len({*closeness("", [nearest, *others]), *closeness(text, ["", "…"])}) == 1
 
 
+def test_what_is_near_counts_the_topics_that_there_are() -> None:
+    listed = files("nanobot_transcript.relevance").joinpath("topics.json").read_text(encoding="utf-8")
+    assert len(json.loads(listed)) == nearness.TOPICS
+    told = "".join((words := nearness.read_words()).latin.values()) + "".join(words.dense.values())
+    assert max(int(told[at : at + 2], 36) for at in range(0, len(told), 3)) < nearness.TOPICS
+
+
 @pytest.mark.parametrize("text", ["AI assistant", "helps with anything", "什么都可以问", "通用助理", ""])
 def test_a_bot_that_is_there_for_anything_says_so(text: str) -> None:
     assert is_general(text)
@@ -175,9 +185,7 @@ def test_a_line_opens_with_a_kind_of_word(text: str, part: int) -> None:
 
 
 def turn(who: int, text: str, minute: float, *to: int) -> Turn:
-    return Turn(
-        who, frozenset(to), "?" in text, minute * MINUTE, terms(text), len(text), opening(text), order=tuple(sorted(to))
-    )
+    return Turn(who, to, "?" in text, minute * MINUTE, terms(text), len(text), opening(text))
 
 
 def test_an_answer_is_linked_to_the_question_and_goes_on_to_its_asker() -> None:
