@@ -1,5 +1,6 @@
 """The platforms on which `run` has bots: which there are, and what connects each of them."""
 
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from nanobot_transcript.session_key import split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from nanobot_transcript.conversation.connectors import Connect, Connector
     from nanobot_transcript.entry import Entry
@@ -46,10 +48,10 @@ def connect_of(platform: Platform) -> "Connect":
 def fallback_of(connectors: "Mapping[str, Connector]") -> "Fallback":
     """The histories of the platforms as one: each is asked about its own chats. ``connectors`` may be filled later."""
 
-    async def ask(session_key: str, since_ms: float | None, limit: int) -> "Sequence[Entry]":
+    def ask(session_key: str, since_ms: float | None, limit: int) -> "AbstractAsyncContextManager[Sequence[Entry]]":
         connector = connectors.get(split(session_key)[0])
         asked = connector.fallback if connector is not None else None
-        return await asked(session_key, since_ms, limit) if asked is not None else ()
+        return asked(session_key, since_ms, limit) if asked is not None else nullcontext(())
 
     return ask
 

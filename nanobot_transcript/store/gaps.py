@@ -4,7 +4,8 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,10 +19,11 @@ __all__ = ["Fallback", "GapFiller"]
 
 logger = logging.getLogger(__name__)
 
-Fallback: TypeAlias = Callable[[str, float | None, int], Awaitable[Sequence[Entry]]]
-"""``fallback(session_key, since_ms, limit)``: what the platform knows of a chat since a time (ms; None = the newest),
-at most ``limit`` entries in any order; ``op: recall`` entries stand for messages that were taken back. It sees to it
-that only one process asks, and answers with nothing where it may not."""
+Fallback: TypeAlias = Callable[[str, float | None, int], AbstractAsyncContextManager[Sequence[Entry]]]
+"""``async with fallback(session_key, since_ms, limit) as entries``: what the platform knows of a chat since a time (ms;
+None = the newest), at most ``limit`` entries in any order; ``op: recall`` entries stand for messages that were taken
+back. It sees to it that only one process asks, and answers with nothing where it may not. Inside the block they are
+written down: another process that wants the same waits for the end of it, and then finds them in the record."""
 
 _AT_MOST: Final = 1000
 _OVERLAP: Final = 50
@@ -125,11 +127,13 @@ class GapFiller:
     async def _fill(self, session_key: str, since_ms: float | None, listening: float) -> None:
         since = await asyncio.to_thread(self._newest, session_key) if since_ms is None else since_ms
         try:
-            entries = await self._fallback(session_key, since, _AT_MOST)
+            async with self._fallback(session_key, since, _AT_MOST) as entries:
+                await self._take_over(session_key, entries, listening)
         except TranscriptError as error:
             logger.warning("no history for %s: %s %s", session_key, error, error.hint)
             self._ask_again_later(session_key)
-            return
+
+    async def _take_over(self, session_key: str, entries: Sequence[Entry], listening: float) -> None:
         entries = _with_times(session_key, entries)
         first_live = await asyncio.to_thread(self._first_live, session_key, listening)
         await self._record(session_key, [entry for entry in entries if entry["ts"] < first_live])

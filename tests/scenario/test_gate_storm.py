@@ -33,7 +33,7 @@ async def storm(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
             "NANOBOT_TRANSCRIPT_GATE__JUDGE__MODEL": "the-judge",
             "NANOBOT_TRANSCRIPT_GATE__JUDGE__BASE_URL": model.base_url,
             "NANOBOT_TRANSCRIPT_GATE__JUDGE__API_KEY": "its own",
-            "NANOBOT_TRANSCRIPT_GATE__JUDGE__TIMEOUT": "4",
+            "NANOBOT_TRANSCRIPT_GATE__JUDGE__TIMEOUT": "10",
         }
         try:
             first = await scene.start(scene.alpha, channel=None, **judge)
@@ -131,7 +131,7 @@ async def test_messages_do_not_pile_up_behind_a_judge_that_hangs(storm: Scene) -
     def decided(message: Message) -> bool:
         return any(f'"{message.message_id}"' in path.read_text() for path in logs.rglob("*") if path.is_file())
 
-    await until(lambda: all(map(decided, said)))  # one after the other it would be 240 s, longer than anybody waits
+    await until(lambda: all(map(decided, said)))  # one after the other it would be 600 s, longer than anybody waits
 
 
 async def test_a_crowd_of_fifty_asks_nobody_in_particular_and_gets_one_answer(storm: Scene) -> None:

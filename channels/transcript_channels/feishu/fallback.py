@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,8 +30,8 @@ class FallbackOptions:
     """``calls_per_hour``: of all bots together. ``first``: messages fetched for a chat nothing is known of.
 
     Seconds: ``rest`` after a fetch before anybody asks for the same chat again; ``ttl`` of the lease while fetching;
-    ``wait`` for another process's fetch, and ``settle`` after it, in which that process writes it down; ``off`` after a
-    scope was missing or the app's secret was refused.
+    ``wait`` for another process's fetch, and ``look`` between two looks whether it is done; ``off`` after a scope was
+    missing or the app's secret was refused.
     """
 
     calls_per_hour: int = 120
@@ -39,7 +39,6 @@ class FallbackOptions:
     rest: float = 5.0
     ttl: float = 20.0
     wait: float = 60.0
-    settle: float = 0.5
     off: float = _HOUR
     look: float = 0.1
 
@@ -79,26 +78,24 @@ class HistoryFallback:
         self._began: float = time.time() if began is None else began
         self._complained: set[str] = set()
 
-    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+    @asynccontextmanager
+    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[Sequence[Entry]]:
         """What the platform knows of a chat since a time (None: the newest), newest first, at most ``limit``."""
         channel, chat_id = split(session_key)
-        if channel != FEISHU.name or not FEISHU.is_group(chat_id) or not self._usable():
-            return []
-        grant = await self._turn(session_key, since_ms)
+        ours = channel == FEISHU.name and FEISHU.is_group(chat_id) and bool(self._usable())
+        grant = await self._turn(session_key, since_ms) if ours else None
         if grant is None:
-            return []
+            yield []
+            return
         beating = asyncio.create_task(self._keep(grant))
         try:
             fetched = await self._ask(session_key, chat_id, since_ms, limit)
-        except BaseException:
-            await self._release(grant)
-            raise
+            yield fetched.entries if fetched is not None else []
+            if fetched is not None and fetched.complete:
+                await self._rest(session_key)
         finally:
             beating.cancel()
-        if fetched is not None and fetched.complete:
-            await self._rest(session_key)
-        await self._release(grant)
-        return fetched.entries if fetched is not None else []
+            await self._release(grant)
 
     # --- whose turn it is
 
@@ -116,7 +113,6 @@ class HistoryFallback:
             if grant is not None:
                 await self._release(grant)
             if rested is not None and self._is_covered(session_key, since_ms, asked, rested):
-                await asyncio.sleep(self._options.settle)
                 return None
             await asyncio.sleep(self._options.look)
         return None

@@ -4,7 +4,8 @@ what is inside of forwarded bundles.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from nanobot_transcript.conversation.ports import InboundMessage
@@ -45,16 +46,19 @@ class Histories:
         self._loading: set[asyncio.Task[None]] = set()
         self._began: float = time.time()
 
-    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> Sequence[Entry]:
+    @asynccontextmanager
+    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[Sequence[Entry]]:
         """See ``Fallback``. Nothing where no bot of this process sits."""
         await load()
         seated = tuple(sorted(app_id for app_id in self._seated(session_key) if self._clients.of(app_id) is not None))
         if not seated:
-            return []
+            yield []
+            return
         fallback = self._fallbacks.get(seated)
         if fallback is None:
             fallback = self._fallbacks[seated] = self._fallback(seated)
-        return await fallback(session_key, since_ms, limit)
+        async with fallback(session_key, since_ms, limit) as entries:
+            yield entries
 
     def unbundle(self, app_id: str, inbound: InboundMessage) -> None:
         """A bot has heard a bundle, which is recorded: ask for what is inside."""

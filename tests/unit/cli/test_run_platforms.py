@@ -1,7 +1,8 @@
 """Which platforms `run` can connect, by what, and whose history is asked about a chat."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +57,10 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def history_of(name: str, asked: list[str]) -> Fallback:
-    async def ask(session_key: str, since_ms: float | None, limit: int) -> Sequence[Entry]:
+    @asynccontextmanager
+    async def ask(session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[Sequence[Entry]]:
         asked.append(f"{name}: {session_key}")
-        return []
+        yield []
 
     return ask
 
@@ -95,5 +97,6 @@ async def test_each_chat_is_asked_for_at_its_own_platform() -> None:
     one, other = history_of("one", asked), history_of("other", asked)
     fallback = fallback_of({"one": Connected(one), "other": Connected(other), "silent": Connected(None)})
     for session_key in ("one:1", "other:1", "silent:1", "unknown:1"):
-        assert list(await fallback(session_key, None, 10)) == []
+        async with fallback(session_key, None, 10) as entries:
+            assert list(entries) == []
     assert asked == ["one: one:1", "other: other:1"]

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from transcript_channels.feishu.history import FeishuHistory
 LIST = "GET /open-apis/im/v1/messages"
 START = 1_700_000_000_000
 
-RESTING = FallbackOptions(rest=FOR_EVER, look=0.01, settle=0.01)
+RESTING = FallbackOptions(rest=FOR_EVER, look=0.01)
 
 Make = Callable[..., HistoryFallback]
 
@@ -57,6 +57,12 @@ async def say_many(team, count: int, start: int = 0) -> None:
         await team.feishu.say(team.group, team.ada, f"m{number}", at_ms=START + number * 1000)
 
 
+async def asked(fallback: HistoryFallback, key: str, since_ms: float | None, limit: int) -> Sequence[Entry]:
+    """What it answers with, for one that has nothing to write down."""
+    async with fallback(key, since_ms, limit) as entries:
+        return entries
+
+
 def listings(team) -> int:
     return len(team.feishu.calls_to(LIST))
 
@@ -69,14 +75,11 @@ async def test_a_gap_is_filled_once_for_all_processes(team, make, key, tmp_path)
     stores = [AsyncGroupTranscriptStore(tmp_path, fallback=make(app, options=RESTING)) for app in apps]
 
     async def filled(store: AsyncGroupTranscriptStore) -> list[Entry]:
-        # Who does not fetch may read before the one that does has written it down.
-        while len(entries := (await store.recent(key, 500)).entries) < 210:
-            continue
-        return entries
+        assert store.gaps is not None
+        store.gaps.patience = PATIENCE
+        return (await store.recent(key, 500)).entries
 
-    async with asyncio.timeout(PATIENCE):
-        shown = await asyncio.gather(*map(filled, stores))
-    for entries in shown:
+    for entries in await asyncio.gather(*map(filled, stores)):
         assert [entry["content"] for entry in entries] == [f"m{number}" for number in range(210)]
     assert listings(team) == 5
     assert len({call.app for call in team.feishu.calls_to(LIST)}) == 1
@@ -86,41 +89,59 @@ async def test_a_gap_is_filled_once_for_all_processes(team, make, key, tmp_path)
 
 async def test_a_chat_nothing_is_known_of_begins_with_its_newest_messages(team, make, key) -> None:
     await say_many(team, 120)
-    entries = await make(team.alpha)(key, None, 1000)
+    entries = await asked(make(team.alpha), key, None, 1000)
     assert (len(entries), entries[0]["content"], listings(team)) == (100, "m119", 2)
 
 
 async def test_what_was_missed_again_is_asked_for_again(team, make, key) -> None:
     fallback = make(team.alpha)
     await say_many(team, 2)
-    assert len(await fallback(key, None, 1000)) == 2
+    assert len(await asked(fallback, key, None, 1000)) == 2
     await say_many(team, 1, start=2)
-    assert len(await fallback(key, None, 1000)) == 3
+    assert len(await asked(fallback, key, None, 1000)) == 3
     assert listings(team) == 2
 
 
 async def test_the_first_words_of_a_new_chat_are_not_asked_for_by_every_process(team, make, key) -> None:
     began = time.time()
     said = await team.feishu.say(team.group, team.ada, "hello, all of you")
-    assert len(await make(team.alpha, options=RESTING)(key, None, 50)) == 1
-    assert await make(team.beta, options=RESTING, began=began)(key, said.created_ms, 50) == []
+    assert len(await asked(make(team.alpha, options=RESTING), key, None, 50)) == 1
+    assert await asked(make(team.beta, options=RESTING, began=began), key, said.created_ms, 50) == []
     assert listings(team) == 1
+
+
+async def test_who_does_not_ask_waits_until_what_was_fetched_is_written_down(team, make, key) -> None:
+    await say_many(team, 1)
+    async with make(team.alpha, options=RESTING)(key, None, 50) as entries:
+        assert len(entries) == 1
+        other = asyncio.create_task(asked(make(team.beta, options=RESTING, began=0.0), key, None, 50))
+        assert not (await asyncio.wait({other}, timeout=0.2))[0]
+    assert await other == []
+    assert listings(team) == 1
+
+
+async def test_what_was_fetched_and_not_written_down_is_asked_for_by_another(team, make, key) -> None:
+    await say_many(team, 1)
+    with pytest.raises(OSError, match="disk"):
+        async with make(team.alpha, options=RESTING)(key, None, 50):
+            raise OSError("the disk is full")
+    assert len(await asked(make(team.beta, options=RESTING, began=0.0), key, None, 50)) == 1
 
 
 async def test_a_process_that_follows_one_that_asked_and_ended_asks_again(team, make, key) -> None:
     options = FallbackOptions(rest=0.5, look=0.01)
     await say_many(team, 1)
-    assert len(await make(team.alpha, options=options)(key, None, 50)) == 1
+    assert len(await asked(make(team.alpha, options=options), key, None, 50)) == 1
     await say_many(team, 1, start=1)
-    assert len(await make(team.beta, options=options)(key, START, 50)) == 2
+    assert len(await asked(make(team.beta, options=options), key, START, 50)) == 2
     assert listings(team) == 2
 
 
 async def test_what_was_said_after_another_process_asked_is_asked_for_again(team, make, key) -> None:
     began = time.time()
-    assert await make(team.alpha)(key, None, 50) == []
+    assert await asked(make(team.alpha), key, None, 50) == []
     said = await team.feishu.say(team.group, team.ada, "hello", at_ms=time.time() * 1000 + 5)
-    assert len(await make(team.beta, began=began)(key, said.created_ms, 50)) == 1
+    assert len(await asked(make(team.beta, began=began), key, said.created_ms, 50)) == 1
     assert listings(team) == 2
 
 
@@ -136,7 +157,7 @@ async def test_a_missing_scope_switches_it_off_with_one_line_that_names_it(team,
     team.alpha.revoke("im:message.group_msg")
     fallback = make(team.alpha)
     for _ in range(3):
-        assert await fallback(key, None, 50) == []
+        assert await asked(fallback, key, None, 50) == []
     assert listings(team) == 1
     (record,) = caplog.records
     assert "im:message.group_msg" in record.getMessage()
@@ -146,8 +167,8 @@ async def test_a_missing_scope_switches_it_off_with_one_line_that_names_it(team,
 async def test_a_process_whose_app_may_not_leaves_it_to_one_whose_app_may(team, make, key) -> None:
     team.alpha.revoke("im:message.group_msg")
     await say_many(team, 1)
-    assert await make(team.alpha)(key, None, 50) == []
-    assert len(await make(team.beta)(key, None, 50)) == 1
+    assert await asked(make(team.alpha), key, None, 50) == []
+    assert len(await asked(make(team.beta), key, None, 50)) == 1
 
 
 async def test_the_app_that_sits_in_the_chat_and_may_is_asked(team, make, key) -> None:
@@ -155,8 +176,8 @@ async def test_the_app_that_sits_in_the_chat_and_may_is_asked(team, make, key) -
     mute = team.feishu.add_app("Mute", scopes=["im:message"])
     team.feishu.join(team.group, mute)
     await say_many(team, 1)
-    assert len(await make(outside, mute, team.alpha)(key, None, 50)) == 1
-    assert await make(outside)(key, None, 50) == []
+    assert len(await asked(make(outside, mute, team.alpha), key, None, 50)) == 1
+    assert await asked(make(outside), key, None, 50) == []
 
 
 async def test_an_app_whose_secret_is_refused_leaves_it_to_the_others(team, make, key, caplog) -> None:
@@ -165,7 +186,7 @@ async def test_an_app_whose_secret_is_refused_leaves_it_to_the_others(team, make
     strange = team.feishu.add_app("Strange")
     fallback = make(strange, team.alpha)
     strange.app_secret = "changed since"
-    assert len(await fallback(key, None, 50)) == 1
+    assert len(await asked(fallback, key, None, 50)) == 1
     (record,) = caplog.records
     assert "secret" in record.getMessage()
 
@@ -174,13 +195,13 @@ async def test_all_bots_share_one_budget_of_calls(team, make, key) -> None:
     await say_many(team, 120)
     options = FallbackOptions(calls_per_hour=3, rest=0.3, look=0.01)
     first, second = make(team.alpha, options=options), make(team.beta, options=options)
-    assert len(await first(key, None, 1000)) == 100
+    assert len(await asked(first, key, None, 1000)) == 100
     now = team.feishu.messages(team.group)[-1].created_ms
     other = team.feishu.add_group("Other", [team.ada, team.beta])
     await team.feishu.say(other, team.ada, "there")
-    assert len(await second(f"feishu:{other.chat_id}", None, 1000)) == 1
+    assert len(await asked(second, f"feishu:{other.chat_id}", None, 1000)) == 1
     with pytest.raises(CallBudgetError):
-        await first(key, now, 1000)
+        await asked(first, key, now, 1000)
     assert listings(team) == 3
 
 
@@ -188,23 +209,23 @@ async def test_a_failure_leaves_the_turn_to_others(team, make, key) -> None:
     await say_many(team, 1)
     team.feishu.quota = 0
     with pytest.raises(QuotaExhaustedError):
-        await make(team.alpha)(key, None, 50)
+        await asked(make(team.alpha), key, None, 50)
     team.feishu.quota = None
-    assert len(await make(team.beta)(key, None, 50)) == 1
+    assert len(await asked(make(team.beta), key, None, 50)) == 1
 
 
 @pytest.mark.parametrize("other", ["slack:oc_1", "feishu:ou_1", "oc_1", "feishu:", ""])
 async def test_other_chats_are_not_asked_for(team, make, other: str) -> None:
-    assert await make(team.alpha)(other, None, 50) == []
+    assert await asked(make(team.alpha), other, None, 50) == []
     assert team.feishu.calls == []
 
 
 async def test_a_fetch_that_is_given_up_leaves_the_turn_to_others(team, make, key) -> None:
     await say_many(team, 1)
     team.feishu.fail(LIST, delay=FOR_EVER)
-    asking = asyncio.create_task(make(team.alpha)(key, None, 50))
+    asking = asyncio.create_task(asked(make(team.alpha), key, None, 50))
     await team.feishu.wait_for(lambda: listings(team))
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert len(await make(team.beta)(key, None, 50)) == 1
+    assert len(await asked(make(team.beta), key, None, 50)) == 1

@@ -1,7 +1,8 @@
 """What clients are told of the server."""
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -61,8 +62,9 @@ def test_chats_are_suggested_for_the_resource(server: Server, say: Callable[...,
 async def test_reading_waits_for_what_the_store_is_fetching(make_store: Callable[..., GroupTranscriptStore]) -> None:
     key = "feishu:oc_team"
 
-    async def fallback(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
-        return [
+    @asynccontextmanager
+    async def fallback(session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[list[Entry]]:
+        yield [
             {
                 "role": "user",
                 "content": "unheard",

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,12 @@ class Platform:
         self.may_answer = asyncio.Event()
         self.may_answer.set()
 
-    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+    @asynccontextmanager
+    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[list[Entry]]:
         self.asked.append((session_key, since_ms))
         await self.may_answer.wait()
         newest = sorted(self.entries, key=lambda one: one["ts"], reverse=True)
-        return [one for one in newest if since_ms is None or one["ts"] >= since_ms][:limit]
+        yield [one for one in newest if since_ms is None or one["ts"] >= since_ms][:limit]
 
 
 def record(store: GroupTranscriptStore, *numbers: int) -> None:
@@ -108,8 +110,10 @@ async def test_recalls_and_edits_of_the_history_are_taken_over(tmp_path: Path) -
 async def test_a_platform_that_refuses_leaves_what_is_on_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     record(GroupTranscriptStore(tmp_path), 0)
 
-    async def refuse(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+    @asynccontextmanager
+    async def refuse(session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[list[Entry]]:
         raise TranscriptError("The app lacks im:message.group_msg.", hint="Grant it.")
+        yield []
 
     with caplog.at_level(logging.WARNING):
         async with AsyncGroupTranscriptStore(tmp_path, fallback=refuse) as store:
@@ -192,8 +196,9 @@ async def test_of_several_times_missed_during_a_filling_the_earliest_counts(tmp_
 
 @pytest.mark.parametrize("ts", [float("nan"), float("inf"), "3", None, True])
 async def test_an_entry_without_a_sensible_time_does_not_keep_the_others_out(tmp_path: Path, ts: Any) -> None:
-    async def unordered(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
-        return [entry(0), entry(1, ts=ts), entry(2)]
+    @asynccontextmanager
+    async def unordered(session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[list[Entry]]:
+        yield [entry(0), entry(1, ts=ts), entry(2)]
 
     async with AsyncGroupTranscriptStore(tmp_path, fallback=unordered) as store:
         assert texts((await store.recent(KEY)).entries) == ["text 0", "text 2"]
@@ -204,11 +209,12 @@ async def test_a_fallback_that_breaks_down_is_asked_again_later(
 ) -> None:
     asked: list[str] = []
 
-    async def breaks(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+    @asynccontextmanager
+    async def breaks(session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[list[Entry]]:
         asked.append(session_key)
         if len(asked) == 1:
             raise ValueError("unexpected")
-        return [entry(0)]
+        yield [entry(0)]
 
     loop, real = asyncio.get_running_loop(), asyncio.get_running_loop().time
     async with AsyncGroupTranscriptStore(tmp_path, fallback=breaks) as store:
