@@ -5,10 +5,10 @@ and its numbers on a line, the most frequent word first; a first line with two n
 came of GloVe's 6B tokens (100 dimensions, public domain) and of a word2vec of the Chinese Wikipedia (100 dimensions, as
 in the package synonyms 3.8.0, MIT).
 
-It learns from ``lines/``: for each topic of ``topics.json`` 70 lines in each language of people who need somebody for
-it, and twelve descriptions of a bot that is. A word speaks for topics by itself, where it stands in those lines, and by
-where it lies among all words, so that words speak that are not there, too. Each line is learned several times with some
-of its words left out, so that no word relies on its neighbours.
+It learns from ``lines/``: for each topic of ``topics.json`` some hundred lines in each language of people who need
+somebody for it, and about twenty descriptions of a bot that is there for it. A word speaks for topics by itself, where
+it stands in those lines, and by where it lies among all words, so that words speak that are not there, too. Each line is
+learned several times with some of its words left out, so that no word relies on its neighbours.
 """
 
 import argparse

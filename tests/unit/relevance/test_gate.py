@@ -741,7 +741,7 @@ async def test_a_budget_that_cannot_be_asked_leaves_the_decision_to_the_setting(
 
 @pytest.mark.parametrize(
     ("text", "respond"),
-    [("does anybody know the password?", True), ("and the second?", True), ("hm, lunch", False)],
+    [("does anybody know the password?", True), ("and the second?", True), ("lunch time", False)],
 )
 async def test_by_default_it_is_decided_as_without_a_judge_when_the_judge_fails(
     group: Any, text: str, respond: bool

@@ -69,7 +69,7 @@ def test_weights_that_do_not_fit_are_refused(changes: dict[str, Any]) -> None:
 
 def test_the_shipped_weights_are_small_and_say_where_they_come_from() -> None:
     text = files("nanobot_transcript.relevance").joinpath("weights.json").read_text(encoding="utf-8")
-    assert len(text) < 500_000
+    assert len(text) < 700_000
     assert "CC-BY-4.0" in json.loads(text)["attribution"]
     assert 0.1 < shipped_model().threshold < 0.9
 
