@@ -7,8 +7,8 @@ in the package synonyms 3.8.0, MIT).
 
 It learns from ``lines/``: for each topic of ``topics.json`` some hundred lines in each language of people who need
 somebody for it, and about twenty descriptions of a bot that is there for it. A word speaks for topics by itself, where
-it stands in those lines, and by where it lies among all words, so that words speak that are not there, too. Each line is
-learned several times with some of its words left out, so that no word relies on its neighbours.
+it stands in those lines, and by where it lies among all words, so that words speak that are not there, too. Each line
+is learned several times with some of its words left out, so that no word relies on its neighbours.
 """
 
 import argparse
