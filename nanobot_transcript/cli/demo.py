@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from nanobot_transcript.cli.language import Language, speak
 from nanobot_transcript.cli.options import JsonOption
 
 __all__ = ["demo"]
@@ -14,6 +15,9 @@ def demo(
         Literal["nanobot", "runner"],
         typer.Option("--host", help="What runs the bots: nanobot with the plugin, or our own `run`, without nanobot."),
     ] = "nanobot",
+    lang: Annotated[
+        Language | None, typer.Option("--lang", help="What the demo speaks; by default Chinese where LANG is Chinese.")
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder: record, settings, logs.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -30,4 +34,5 @@ def demo(
     """
     from nanobot_transcript.cli.demo_scene.run import run
 
+    speak(lang)
     raise typer.Exit(run(host, keep=keep, json=json))

@@ -37,7 +37,7 @@ def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Sta
     demo.expect_all_scenes()
     assert " tail " not in demo.seen
     assert "make demo ARGS=--keep" in demo.seen
-    assert "Here: groups.mode gate, relay.mode mentions. A fresh install: listen, off." in demo.seen
+    assert "and in ~/.nanobot/transcript.yaml:\n  groups: {mode: gate}\n  relay: {mode: mentions}" in demo.seen
 
 
 def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
@@ -46,7 +46,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo.until("the group, live)")
     at = demo.until("The transcript is a plain file")
     demo.until(f"  {sys.executable} -m nanobot_transcript.cli tail -f --store {demo.temporary}", after=at)
-    at = demo.until(prompt, after=demo.until("另一个机器人说了什么", after=demo.until("Your turn")))
+    at = demo.until(prompt, after=demo.until("what did the other bot say", after=demo.until("Your turn")))
     assert f"Answer on the page, {demo.page}/#/questions, or here" in " ".join(demo.seen.split())
     demo.post_on_the_page("@Beta recap", by="Alpha")
     at = demo.until("Alpha │ Thanks.", after=demo.until("Beta │ People said", after=at))
@@ -60,8 +60,8 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo.type("/who")
     at = demo.until(prompt, after=demo.until("cli_", after=demo.until("Beta", after=at)))
     demo.type("/answer 2")
-    at = demo.until("✓ Alpha has your answer: 再等等 Wait", after=at)
-    demo.until("Alpha │ 收到：「再等等 Wait」", after=at)
+    at = demo.until("✓ Alpha has your answer: Wait", after=at)
+    demo.until("Alpha │ Noted: “Wait”.", after=at)
     demo.type("/quit")
     assert demo.end() == 0, demo.seen
     assert "22 in the group, 1 taken back, 22 entries in the file" in demo.seen.replace("\n", " ")
@@ -74,11 +74,11 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
 @sees_processes
 def test_a_gateway_that_dies_fails_the_demo_with_its_log(start: Start) -> None:
     demo = start("--json")
-    demo.until("Starting the gateways")
+    demo.until("Starting Alpha and Beta")
     until(lambda: len(demo.bots) == 2, "two gateways")
     os.kill(min(demo.bots), signal.SIGKILL)
     assert demo.end() == 1, demo.seen
-    assert "The demo failed: Alpha's gateway ended while it started." in demo.seen
+    assert "The demo failed: Alpha stopped while starting." in demo.seen
     assert "gateway.log:" in demo.seen
     assert demo.document["ok"] is False
     assert demo.bots == set()
@@ -87,7 +87,7 @@ def test_a_gateway_that_dies_fails_the_demo_with_its_log(start: Start) -> None:
 @sees_processes
 def test_an_interrupt_while_it_starts_ends_every_process(start: Start) -> None:
     demo = start()
-    demo.until("Starting the gateways")
+    demo.until("Starting Alpha and Beta")
     until(lambda: len(demo.bots) == 2, "two gateways")
     demo.signal(signal.SIGINT)
     assert demo.end() == 130, demo.seen

@@ -27,8 +27,8 @@ class Demo(Watched):
         self.home, self.temporary = folder / "home", folder / "tmp"
         for made in (self.home, self.temporary):
             made.mkdir()
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
-        env = {**kept, "HOME": str(self.home), "TMPDIR": str(self.temporary), "TERM": "xterm", **variables}
+        own = {"HOME": str(self.home), "TMPDIR": str(self.temporary), "TERM": "xterm", "LANG": "C.UTF-8"}
+        env = {"PATH": os.environ["PATH"], **own, **variables}
         command = [python, "-m", "nanobot_transcript.cli", "demo", *options]
         super().__init__(command, env, terminal=terminal)
 
@@ -64,7 +64,7 @@ class Demo(Watched):
     @property
     def page(self) -> str:
         """The address of the hub's pages."""
-        (address,) = re.findall(r"^ +page +(http://127\.0\.0\.1:\d+)", self.seen, re.MULTILINE)
+        (address,) = re.findall(r"^ +(?:page|网页) +(http://127\.0\.0\.1:\d+)", self.seen, re.MULTILINE)
         return address
 
     def post_on_the_page(self, text: str, *, by: str) -> None:

@@ -7,15 +7,14 @@ from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.page import Page
 from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.cli.demo_scene.world import World
+from nanobot_transcript.cli.language import said
 
 if TYPE_CHECKING:
     from transcript_channels.simulator import Message
 
 __all__ = ["Asking", "is_number", "objection"]
 
-_QUESTION: Final = "The changelog of 2.0 is ready. Ship it now?"
-_OPTIONS: Final = ("现在发布 Ship it", "再等等 Wait")
-_CHOICES: Final = " or ".join(f"/answer {number}" for number in range(1, len(_OPTIONS) + 1))
+_OPTIONS: Final = ("Ship it", "Wait")
 _DIGITS: Final = 3
 _OPEN: Final = "Nobody has answered yet."
 _LOOK_SECONDS: Final = 50
@@ -40,20 +39,20 @@ class Asking:
         asked = await self._page.call(
             "ask_question",
             project_directory=self._world.group.name,
-            question=_QUESTION,
+            question=said("The changelog of 2.0 is ready. Ship it now?"),
             agent_name=self._world.alpha.name,
-            options=list(_OPTIONS),
+            options=[said(option) for option in _OPTIONS],
             chat=self._world.key,
             timeout=86_400,
             wait=0,
             id="demo",
         )
         if not asked.startswith(_OPEN):
-            raise DemoError(f"The question was not asked: {asked}")
+            raise DemoError(said("The question was not asked: {why}", why=asked))
         try:
             await self._world.feishu.wait_for(lambda: len(self._world.bot_messages) > before, _CARD_SECONDS)
         except TimeoutError as error:
-            raise DemoError("Alpha's question did not reach the group.") from error
+            raise DemoError(said("Alpha's question did not reach the group.")) from error
         self._card = self._world.bot_messages[before]
         self.is_open = True
         self._waiting = asyncio.create_task(self._heard())
@@ -74,19 +73,20 @@ class Asking:
             continue
         self.is_open = False
         with self._screen.above():
-            self._screen.verdict(f"Alpha has your answer: {answer}")
-        said, outbox = f"收到：「{answer}」。Noted: “{answer}”.", self._world.record.outbox
-        await asyncio.to_thread(outbox.post, self._world.key, said, agent="Alpha", wants_answers=False)
+            self._screen.verdict(said("Alpha has your answer: {answer}", answer=answer))
+        noted, outbox = said("Noted: “{answer}”.", answer=answer), self._world.record.outbox
+        await asyncio.to_thread(outbox.post, self._world.key, noted, agent="Alpha", wants_answers=False)
 
 
 def objection(text: str, *, is_open: bool) -> str:
     """Why ``text`` is no answer to the question, in a sentence; ``""`` when it is one."""
+    choices = said(" or ").join(f"/answer {number}" for number in range(1, len(_OPTIONS) + 1))
     if not is_open:
-        return "Alpha's question has been answered already."
+        return said("Alpha's question has already been answered.")
     if not text:
-        return f"Say which: {_CHOICES}, or /answer and your own words."
+        return said("Say which: {choices}, or /answer and your own words.", choices=choices)
     if is_number(text) and not 1 <= int(text) <= len(_OPTIONS):
-        return f"There is no option {text}: {_CHOICES}."
+        return said("There is no option {text}: {choices}.", text=text, choices=choices)
     return ""
 
 

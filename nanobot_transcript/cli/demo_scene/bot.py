@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.process import Process
+from nanobot_transcript.cli.language import said
 from transcript_channels.simulator import App
 
 __all__ = ["Bot", "Places"]
@@ -56,7 +57,9 @@ class Bot(Process, ABC):
     async def _connected(self, began: float) -> None:
         while not self.app.connected:
             if self.ended:
-                raise DemoError(f"{self.app.name}'s {self.noun} ended while it started.")
+                raise DemoError(said("{name} stopped while starting.", name=self.app.name))
             if time.monotonic() - began > _START_SECONDS:
-                raise DemoError(f"{self.app.name}'s {self.noun} did not connect within {_START_SECONDS:g} seconds.")
+                seconds = round(_START_SECONDS)
+                late = said("{name} did not connect within {seconds} seconds.", name=self.app.name, seconds=seconds)
+                raise DemoError(late)
             await asyncio.sleep(0.05)

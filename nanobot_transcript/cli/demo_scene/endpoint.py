@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from nanobot_transcript.cli.language import said
 from transcript_channels.simulator import ModelRequest, Reply, ToolCall
 
 __all__ = ["Endpoint"]
@@ -45,7 +46,8 @@ class Endpoint:
     @property
     def label(self) -> str:
         """The model and the host that runs it."""
-        return f"{self.model} at {urlsplit(self.base_url).netloc or self.base_url}"
+        host = urlsplit(self.base_url).netloc or self.base_url
+        return said("{model} at {host}", model=self.model, host=host)
 
     def complaint(self) -> str:
         """Why the endpoint refused the last request, ``""`` when it did not; asking takes it away."""
@@ -78,7 +80,7 @@ class Endpoint:
                 return self._read(answer.status, await answer.text())
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             reason = str(error) or type(error).__name__
-            self._complaint = f"The model's endpoint {self.base_url} cannot be reached: {reason}"
+            self._complaint = said("The model's endpoint {url} cannot be reached: {why}", url=self.base_url, why=reason)
             return Reply(status=502, error=self._complaint)
 
     def _read(self, status: int, text: str) -> Reply:
@@ -95,7 +97,8 @@ class Endpoint:
 
     def _complain(self, status: int, reason: str) -> None:
         if status < 500 and status not in _TRANSIENT:
-            self._complaint = f"The model's endpoint {self.base_url} answered {status}: {reason}"
+            told = {"url": self.base_url, "status": status, "why": reason}
+            self._complaint = said("The model's endpoint {url} answered {status}: {why}", **told)
 
 
 def _reply_from(body: Any) -> Reply | None:

@@ -19,13 +19,15 @@ HostName = Literal["nanobot", "runner"]
 class Host:
     """What runs the bots. ``require`` says what it is, with its version, or raises HostError.
 
-    ``settings`` are those that the demo gives the bots and a fresh install does not have, and what that has instead.
+    ``install`` and ``settings`` give your own bots what the demo shows: a command, and lines for the file ``file``.
     """
 
     name: HostName
     title: str
     noun: str
-    settings: tuple[str, str]
+    install: str
+    file: str
+    settings: tuple[str, ...]
     require: Callable[[], str]
     bots: Callable[[Sequence[App], Path], list[Bot]]
 
@@ -35,7 +37,9 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="nanobot",
         title="Two real nanobot gateways",
         noun="gateway",
-        settings=("groups.mode gate, relay.mode mentions", "listen, off"),
+        install='pip install "nanobot-transcript[nanobot]"',
+        file="~/.nanobot/transcript.yaml",
+        settings=("groups: {mode: gate}", "relay: {mode: mentions}"),
         require=require_nanobot,
         bots=nanobot_bots,
     ),
@@ -43,7 +47,9 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="runner",
         title="Two real runners",
         noun="runner",
-        settings=("relay.mode mentions", "off"),
+        install='pip install "nanobot-transcript[feishu]"',
+        file="command.yaml",
+        settings=("relay: {mode: mentions}",),
         require=require_runner,
         bots=runner_bots,
     ),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.relevance.lexical import tokens
 from nanobot_transcript.relevance.text import is_question
 from transcript_channels.simulator import ModelRequest, Reply
@@ -93,10 +94,14 @@ class Mind(Protocol):
 class ScriptedMind:
     """The script: no key, no network."""
 
-    label: str = "a script on this machine; set OPENAI_API_KEY for a real one"
     scripted: bool = True
     patience: float = 60.0
     phrases: Sequence[tuple[str, str]] = PHRASES
+
+    @property
+    def label(self) -> str:
+        """That it is none."""
+        return said("a script on this machine; set OPENAI_API_KEY for a real one")
 
     async def reply(self, request: ModelRequest) -> Reply:
         """The answer, streamed in small pieces as a model would."""

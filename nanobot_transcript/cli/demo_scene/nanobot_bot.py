@@ -39,7 +39,7 @@ class NanobotBot(Bot):
     """A nanobot gateway; it listens on ``port`` of 127.0.0.1."""
 
     noun: ClassVar[str] = "gateway"
-    keeper: ClassVar[str] = "the plugin"
+    keeper: ClassVar[str] = "plugin"
 
     def __init__(self, app: App, home: Path, port: int) -> None:
         super().__init__(app, home)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.process import Process
+from nanobot_transcript.cli.language import said
 
 __all__ = ["Page"]
 
@@ -35,9 +36,9 @@ class Page(Process):
         await self._begin([sys.executable, "-m", "nanobot_transcript", *command], self._variables())
         while not self.address:
             if self.ended:
-                raise DemoError("The hub ended while it started.")
+                raise DemoError(said("The hub stopped while starting."))
             if time.monotonic() - began > _START_SECONDS:
-                raise DemoError(f"The hub did not start within {_START_SECONDS:g} seconds.")
+                raise DemoError(said("The hub did not start within {seconds} seconds.", seconds=round(_START_SECONDS)))
             await asyncio.sleep(0.05)
             self.address = self._told_address()
 
@@ -65,7 +66,8 @@ class Page(Process):
                 result = (await answer.json())["result"]
             text = "\n".join(block["text"] for block in result["content"])
         except (aiohttp.ClientError, TimeoutError, ValueError, KeyError) as error:
-            raise DemoError(f"The hub did not answer as it should ({type(error).__name__}).") from error
+            unusable = said("The hub did not answer as it should ({error}).", error=type(error).__name__)
+            raise DemoError(unusable) from error
         if result["isError"]:
             raise DemoError(text)
         return text

@@ -22,6 +22,7 @@ from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.cli.demo_scene.talking import Talking
 from nanobot_transcript.cli.demo_scene.tally import Tally, count
 from nanobot_transcript.cli.demo_scene.world import World
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE
 
@@ -40,7 +41,7 @@ def run(host: HostName, *, keep: bool, json: bool) -> int:
     finally:
         if keep:
             with contextlib.suppress(OSError):  # the terminal may be gone
-                notice(f"Kept: {folder}")
+                notice(said("Kept: {folder}", folder=folder))
         else:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -62,7 +63,7 @@ async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
         if not received:
             raise
         with contextlib.suppress(OSError):  # the terminal may be gone
-            notice("Interrupted; both bots have ended.")
+            notice(said("Interrupted; both bots have stopped."))
         return INTERRUPTED
 
 
@@ -116,7 +117,7 @@ class _Demo:
         tally = await asyncio.to_thread(count, self._world)
         self._screen.tally(tally)
         if not tally.exact:
-            raise DemoError("Messages and entries do not match.")
+            raise DemoError(said("Messages and entries do not match."))
         return tally
 
     def _failed(self, failure: DemoError) -> int:

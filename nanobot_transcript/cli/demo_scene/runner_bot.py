@@ -37,7 +37,7 @@ class RunnerBot(Bot):
     """``nanobot-transcript run -c config.yaml``."""
 
     noun: ClassVar[str] = "runner"
-    keeper: ClassVar[str] = "the store"
+    keeper: ClassVar[str] = "store"
 
     def _prepare(self, places: Places) -> list[str]:
         import yaml

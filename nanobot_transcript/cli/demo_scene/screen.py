@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.output import console, notice, printable
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Screen:
     def title(self, host: "Host") -> None:
         """What this is."""
         self._line("nanobot-transcript demo", style="bold")
-        self._line(f"{host.title}, a simulated Feishu group, one shared record.", style="dim")
+        what = said("{bots}, a simulated Feishu group, one shared record.", bots=said(host.title))
+        self._line(what, style="dim")
         self._line()
 
     @asynccontextmanager
@@ -73,8 +75,9 @@ class Screen:
 
         def text() -> str:
             seconds = round(time.monotonic() - began)
-            passed = f" {seconds} s" if seconds else ""
-            return f"Starting the {host.noun}s of {' and '.join(waiting)}, up to half a minute …{passed}"
+            names = said(" and ").join(waiting)
+            starting = said("Starting {bots}, up to half a minute …", bots=names)
+            return f"{starting} {seconds} s" if seconds else starting
 
         if self.live and sys.stderr.isatty():
             telling = asyncio.ensure_future(_spin(text))
@@ -89,14 +92,18 @@ class Screen:
 
     def bot(self, bot: "Bot", version: str) -> None:
         """One bot is there."""
-        self._labelled(bot.app.name, f"{version}, process {bot.pid}, connected after {bot.started_in:.1f} s")
+        seconds = f"{bot.started_in:.1f}"
+        ready = said(
+            "{version}, process {pid}, connected after {seconds} s", version=version, pid=bot.pid, seconds=seconds
+        )
+        self._labelled(bot.app.name, ready)
 
     def facts(self, model: str, record: Path, page: str) -> None:
         """What else takes part."""
-        self._labelled("model", model)
-        self._labelled("record", str(record))
+        self._labelled(said("model"), model)
+        self._labelled(said("record"), str(record))
         if page:
-            self._labelled("page", f"{page}  (open it in a browser: the group, live)")
+            self._labelled(said("page"), said("{page}  (open it in a browser: the group, live)", page=page))
 
     def tally(self, tally: "Tally") -> None:
         """The numbers."""
@@ -106,35 +113,36 @@ class Screen:
     def place(self, transcript: Path | None, store: Path, *, follow: bool, kept: bool) -> None:
         """Where the transcript lies and how to look at it; ``follow``: while the demo goes on."""
         self._line()
-        self._line("The transcript is a plain file of JSON lines:")
+        self._line(said("The transcript is a plain file of JSON lines:"))
         self._uncut(f"  {transcript}")
-        when = " from another terminal" if follow else ""
-        self._line(f"To look at it{when}{'' if kept else ', as long as the demo runs'}:")
+        while_it_runs = said("To look at it from another terminal while the demo runs:")
+        self._line(said("To look at it:") if kept and not follow else while_it_runs)
         self._uncut(f"  {command()} tail {'-f ' if follow else ''}--store {shlex.quote(str(store))}")
 
     def farewell(self, host: "Host") -> None:
         """What becomes of the files."""
         self._line()
-        self._line("The bots end now, and their folder with the transcript is deleted. To keep it:")
+        self._line(said("The bots stop now, and their folder with the transcript is deleted. To keep it:"))
         options = "--keep" if host.name == "nanobot" else f"--host {host.name} --keep"
         self._uncut(f"  make demo ARGS={shlex.quote(options)}")
         self._uncut(f"  nanobot-transcript demo {options}")
 
     def settings(self, host: "Host") -> None:
-        """What is different in an install."""
-        had, usual = host.settings
+        """How the person's own bots get what was just seen."""
         self._line()
-        self._line(f"Here: {had}. A fresh install: {usual}.")
-        file = "~/.nanobot/transcript.yaml" if host.name == "nanobot" else "the file that you give to `run -c`"
-        self._line(f"For the same in your groups, set that in {file}.")
+        self._line(said("For the same in your own groups:"))
+        self._uncut(f"  {host.install}")
+        self._line(said("and in {file}:", file=host.file))
+        for line in host.settings:
+            self._uncut(f"  {line}")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the bots said last."""
-        notice(f"\nThe demo failed: {message}")
+        notice("\n" + said("The demo failed: {why}", why=message))
         if hint:
-            notice(f"Hint: {hint}")
+            notice(said("Hint: {hint}", hint=hint))
         for path, tail in logs.items():
-            notice(f"\nThe end of {path}:\n{tail or '(nothing)'}")
+            notice("\n" + said("The end of {path}:", path=path) + f"\n{tail or said('(nothing)')}")
 
     # -- the chat --------------------------------------------------------------------------------------------
 
@@ -154,7 +162,7 @@ class Screen:
         elif event["kind"] == "given":
             self._given(event["to"], event["entries"])
         elif event["kind"] == "recalled":
-            self._remark(f"⌫ {event['from']} took a message back")
+            self._remark("⌫ " + said("{name} took a message back", name=event["from"]))
 
     def verdict(self, text: str) -> None:
         """What was just proven."""
@@ -162,7 +170,7 @@ class Screen:
 
     def noted(self, title: str, lines: "list[str]") -> None:
         """What can be read somewhere, below the chat; to its end, because the point often stands there."""
-        first, *rest = self._wrapped(f"{title}:", len(_MARGIN) + 4)
+        first, *rest = self._wrapped(said("{title}:", title=title), len(_MARGIN) + 4)
         self._quote(f"┌ {first}")
         for line in rest:
             self._quote(f"│ {line}")
@@ -194,14 +202,15 @@ class Screen:
     def _given(self, bot: str, entries: "list[dict[str, Any]]") -> None:
         if not entries:
             return
-        count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-        title = f"the record puts {count} into {bot}'s prompt"
+        one = said("the record puts 1 entry into {bot}'s prompt", bot=bot)
+        more = said("the record puts {count} entries into {bot}'s prompt", count=len(entries), bot=bot)
+        title = one if len(entries) == 1 else more
         if self.brief:
             self._quote(f"┌ {title}")
             return
-        self._quote(f"┌ {title}:")
+        self._quote("┌ " + said("{title}:", title=title))
         if len(entries) > _MOST_GIVEN:
-            self._quote(f"│ … {len(entries) - _MOST_GIVEN} earlier")
+            self._quote("│ … " + said("{count} earlier", count=len(entries) - _MOST_GIVEN))
         for entry in entries[-_MOST_GIVEN:]:
             text = " ".join(printable(entry["text"]).split())
             self._quote(f"│ {printable(entry['name'])}: {text}")
@@ -233,9 +242,10 @@ class Screen:
         return wrap(text, self._console.width - indent - 1)
 
     def _labelled(self, label: str, text: str) -> None:
+        from rich.cells import set_cell_size
         from rich.text import Text
 
-        name = self._styled(f"{label:<{NAME_WIDTH}}", _COLOURS.get(label, ""))
+        name = self._styled(set_cell_size(label, NAME_WIDTH), _COLOURS.get(label, ""))
         self._console.print(Text.assemble("  ", name, self._styled(text, "dim")), soft_wrap=True)
 
     def _line(self, text: str = "", style: str = "") -> None:

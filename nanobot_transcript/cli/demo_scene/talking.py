@@ -10,19 +10,20 @@ from nanobot_transcript.cli.demo_scene.keyboard import Keyboard
 from nanobot_transcript.cli.demo_scene.scene import why
 from nanobot_transcript.cli.demo_scene.screen import NAME_WIDTH, Screen
 from nanobot_transcript.cli.demo_scene.world import World
+from nanobot_transcript.cli.language import language, said
 
 __all__ = ["Talking"]
 
 _AT: Final = re.compile(r"[@＠](\w+)")
 _QUOTED: Final = 60
-_HELP: Final[list[tuple[str, ...]]] = [
+_HELP: Final = (
     ("@Alpha …", "ask a bot; @Beta … the other one, @Alpha @Beta … both"),
-    ("any text", "say it to the group; each bot's gate decides whether it is asked"),
+    ("any text", "say it to the group; each bot's gate decides whether it is meant"),
     ("/answer …", "answer Alpha's question here: the number of an option, or your own words"),
-    ("/recall", "take your newest message back; once more, the one before"),
-    ("/who", "whom of the group the record knows, and by which id"),
-    ("/quit", "end the demo (Ctrl-D, too)"),
-]
+    ("/recall", "take back your newest message; once more, the one before"),
+    ("/who", "who of the group is known to the record, and by which id"),
+    ("/quit", "end the demo (or press Ctrl-D)"),
+)
 
 
 class Talking:
@@ -36,11 +37,15 @@ class Talking:
     async def run(self) -> None:
         """Returns when the person has had enough."""
         you = self._world.you.name
-        self._screen.act("6", f"Your turn: you are {you}. Ask @Alpha or @Beta; /help says what else.")
+        turn = said("Your turn: you are {you}. Ask @Alpha or @Beta; /help shows what else you can do.", you=you)
+        self._screen.act("6", turn)
         self._show_phrases()
         if self._asking is not None and self._world.page is not None:
             await self._asking.ask()
-            self._screen.remark(f"Alpha asks you. Answer on the page, {self._world.page.questions}, or here: /answer 1")
+            asks = said(
+                "Alpha asks you. Answer on the page, {page}, or here: /answer 1", page=self._world.page.questions
+            )
+            self._screen.remark(asks)
         self._screen.typed_by = you
         async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
             self._screen.above = keyboard.above
@@ -56,8 +61,9 @@ class Talking:
     def _show_phrases(self) -> None:
         phrases = self._world.mind.phrases
         if phrases:
-            self._screen.remark("The model is a script. This is all it understands:")
-            self._screen.table([(f"@Beta {english}", f"@Beta {chinese}") for english, chinese in phrases])
+            self._screen.remark(said("The model is a script. This is all it understands:"))
+            which = ("en", "zh").index(language())
+            self._screen.table([(f"@Beta {phrase[which]}",) for phrase in phrases])
 
     async def _obey(self, text: str) -> None:
         try:
@@ -80,10 +86,10 @@ class Talking:
         elif command == "/who":
             self._who()
         elif command == "/help":
-            self._screen.table(_HELP)
+            self._screen.table([(said(typed), said(does)) for typed, does in _HELP])
             self._show_phrases()
         else:
-            self._screen.remark(f"There is no {text}; /help lists what there is.")
+            self._screen.remark(said("There is no {text}; /help lists what there is.", text=text))
 
     async def _answer(self, asking: Asking, text: str) -> None:
         if problem := objection(text, is_open=asking.is_open):
@@ -94,14 +100,15 @@ class Talking:
     async def _say(self, text: str) -> None:
         """Say it and wait for the answers, however many; without one tell why."""
         if self._asking is not None and self._asking.is_open and is_number(text):
-            self._screen.remark(f"If that is for Alpha's question: /answer {text}. Nothing was said in the group.")
+            told = said("To answer Alpha's question, type /answer {text}. Nothing was said in the group.", text=text)
+            self._screen.remark(told)
             return
         message = await self._world.say(self._world.you, _AT.sub(self._called, text))
         if await self._world.settled(message):
             return
         by_name = await asyncio.to_thread(self._world.turns.noted, message)
         for name, noted in by_name.items():
-            self._screen.remark(f"{name} does not answer: {why(noted)}")
+            self._screen.remark(said("{name} does not answer: {why}", name=name, why=why(noted)))
 
     def _called(self, at: re.Match[str]) -> str:
         """``@alpha`` as the platform writes it."""
@@ -112,14 +119,14 @@ class Talking:
         own = self._world.feishu.messages(self._world.group, self._world.you)
         newest = next((message for message in reversed(own) if not message.recalled), None)
         if newest is None:
-            self._screen.remark("You have no message to take back.")
+            self._screen.remark(said("You have no message to take back."))
             return
         text = newest.text if len(newest.text) <= _QUOTED else f"{newest.text[:_QUOTED]}…"
         await self._world.take_back(newest)
-        self._screen.verdict(f"The record hides “{text}”. No bot is shown it any more.")
+        self._screen.verdict(said("The record hides “{text}”. No bot sees it any more.", text=text))
 
     def _who(self) -> None:
         you, members = self._world.you.name, self._world.record.store.members
         people = [member for member in members.of_chat(self._world.key) if member.kind == "human"]
-        rows = [(one.name, "you" if one.name == you else "person", one.sender) for one in people]
-        self._screen.table([*rows, *((bot.name, "bot", bot.account) for bot in members.bots())])
+        rows = [(one.name, said("you") if one.name == you else said("person"), one.sender) for one in people]
+        self._screen.table([*rows, *((bot.name, said("bot"), bot.account) for bot in members.bots())])

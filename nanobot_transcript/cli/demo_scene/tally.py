@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from nanobot_transcript.cli.demo_scene.world import World
+from nanobot_transcript.cli.language import said
 
 __all__ = ["Tally", "count"]
 
@@ -30,12 +31,22 @@ class Tally:
 
     def sentence(self) -> str:
         """The numbers for a person."""
-        recalled = f", {self.taken_back} taken back" if self.taken_back else ""
-        numbers = f"{self.messages - self.taken_back} in the group{recalled}, {self.entries} entries in the file"
+        recalled = said(", {count} taken back", count=self.taken_back) if self.taken_back else ""
+        numbers = said(
+            "{said} in the group{recalled}, {entries} entries in the file",
+            said=self.messages - self.taken_back,
+            recalled=recalled,
+            entries=self.entries,
+        )
         if self.exact:
-            return f"Each message exactly once: {numbers}."
-        faults = f"{len(self.missing)} missing, {self.duplicates + len(self.repeated)} twice, {self.strangers} unknown"
-        return f"The record does not match the group: {numbers}; {faults}."
+            return said("Each message exactly once: {numbers}.", numbers=numbers)
+        faults = said(
+            "{missing} missing, {twice} twice, {unknown} unknown",
+            missing=len(self.missing),
+            twice=self.duplicates + len(self.repeated),
+            unknown=self.strangers,
+        )
+        return said("The record does not match the group: {numbers}; {faults}.", numbers=numbers, faults=faults)
 
 
 def count(world: World) -> Tally:

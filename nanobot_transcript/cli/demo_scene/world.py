@@ -16,6 +16,7 @@ from nanobot_transcript.cli.demo_scene.hosts import Host
 from nanobot_transcript.cli.demo_scene.mind import Mind
 from nanobot_transcript.cli.demo_scene.page import Page
 from nanobot_transcript.cli.demo_scene.turns import Turns
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import REMOTE
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
@@ -106,23 +107,27 @@ class World:
         message = self.group.messages[count]
         silent = [name for name, code in message.acks.items() if code != 200]
         if silent:
-            raise DemoError(f"{' and '.join(silent)} did not acknowledge “{text}”.")
+            names = said(" and ").join(silent)
+            raise DemoError(said("{names} did not acknowledge “{text}”.", names=names, text=text))
         return message
 
     async def take_back(self, message: Message) -> None:
         """The sender recalls a message, and the record hides it. Raises DemoError."""
         await self.feishu.recall(message)
-        await self._until(lambda: self.entry(message) is None, _RECORD_SECONDS, "The recall did not reach the record.")
+        await self._until(
+            lambda: self.entry(message) is None, _RECORD_SECONDS, said("The recall did not reach the record.")
+        )
 
     async def answer(self, app: App, question: Message) -> Message:
         """What the bot answers, once it is finished and recorded. Raises DemoError."""
 
         def answered() -> Message | None:
-            said = [one for one in self.group.messages[question.position :] if one.sender is app and one.text]
-            over = said and all(one.finished for one in said) and not self.mind.busy(app.name)
-            return said[-1] if over else None
+            words = [one for one in self.group.messages[question.position :] if one.sender is app and one.text]
+            over = words and all(one.finished for one in words) and not self.mind.busy(app.name)
+            return words[-1] if over else None
 
-        failure = f"{app.name} did not answer within {self.mind.patience:g} seconds."
+        seconds = round(self.mind.patience)
+        failure = said("{name} did not answer within {seconds} seconds.", name=app.name, seconds=seconds)
         message = await self._until(answered, self.mind.patience, failure)
         await self.recorded(message)
         return message
@@ -133,11 +138,12 @@ class World:
         Then nobody may have said anything for another ``quiet`` seconds. Raises DemoError.
         """
         await self.recorded(message)
-        failure = "The bots did not decide whether to answer."
+        failure = said("The bots did not decide whether to answer.")
+        endless = said("The bots did not come to an end.")
         await self._until(lambda: len(self.turns.noted(message)) == len(self.bots), _DECIDE_SECONDS, failure)
         while True:
             count, patience = len(self.group.messages), self.mind.patience * self.turns.limit
-            await self._until(lambda: self._is_over(message), patience, "The bots did not come to an end.")
+            await self._until(lambda: self._is_over(message), patience, endless)
             with suppress(TimeoutError):
                 await self.feishu.wait_for(lambda count=count: len(self.group.messages) > count, quiet)
             if len(self.group.messages) == count:
@@ -146,7 +152,7 @@ class World:
     async def recorded(self, *messages: Message) -> None:
         """Until these messages (none: all of the group) stand in the record. Raises DemoError."""
         for message in messages or [one for one in self.group.messages if one.text]:
-            failure = f"{message.sender.name}'s message did not reach the record."
+            failure = said("{name}'s message did not reach the record.", name=message.sender.name)
             await self._until(lambda one=message: self.entry(one), _RECORD_SECONDS, failure)
 
     def entry(self, message: Message) -> Entry | None:
@@ -154,10 +160,10 @@ class World:
         return self.record.store.get(self.key, message.message_id)
 
     def _is_over(self, message: Message) -> bool:
-        said = self._said_since(message)
+        words = self._said_since(message)
         if any(self.mind.busy(bot.app.name) for bot in self.bots):
             return False
-        return all(one.finished and self.entry(one) for one in said) and self.turns.are_over(message)
+        return all(one.finished and self.entry(one) for one in words) and self.turns.are_over(message)
 
     def _said_since(self, message: Message) -> list[Message]:
         return [one for one in self.bot_messages if one.position > message.position]
@@ -167,7 +173,7 @@ class World:
     async def _is_member(self, bot: Bot) -> None:
         """Whatever keeps the record enters its bot among the members; only then is the bot ready."""
         app = bot.app
-        failure = f"{app.name}'s {bot.noun} runs, but {bot.keeper} in it does not."
+        failure = said("{name} runs, but its {part} does not.", name=app.name, part=said(bot.keeper))
         await self._until(lambda: self.record.store.members.bot_of(app.app_id), _MEMBER_SECONDS, failure)
 
     async def _until(self, predicate: Callable[[], _T | None], seconds: float, failure: str) -> _T:
@@ -187,9 +193,10 @@ class World:
     def _expect_all_well(self) -> None:
         for bot in self.bots:
             if bot.ended:
-                raise DemoError(f"{bot.app.name}'s {bot.noun} ended in the middle of the demo.")
+                raise DemoError(said("{name} stopped in the middle of the demo.", name=bot.app.name))
         if complaint := self.mind.complaint():
-            raise DemoError(complaint, hint="Look at OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL.", code=REMOTE)
+            hint = said("Look at OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL.")
+            raise DemoError(complaint, hint=hint, code=REMOTE)
 
     async def _stop_processes(self) -> None:
         pages = [] if self.page is None else [self.page]

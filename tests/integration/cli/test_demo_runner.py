@@ -1,5 +1,6 @@
 """``nanobot-transcript demo --host runner``: the same demo where there is no nanobot."""
 
+import re
 import signal
 import subprocess
 import venv
@@ -57,30 +58,32 @@ def test_without_nanobot_all_scenes_play_and_leave_nothing_behind(start: Start, 
     demo.expect_all_scenes()
 
 
-def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start) -> None:
-    demo = start(terminal=True, NO_COLOR="1")
+def test_at_a_chinese_terminal_the_gate_decides_about_what_the_person_types(start: Start) -> None:
+    demo = start(terminal=True, NO_COLOR="1", LANG="zh_CN.UTF-8")
     prompt = "Chen │ "
-    at = demo.until(prompt, after=demo.until("6  Your turn"))
+    at = demo.until(prompt, after=demo.until("@Beta 总结一下", after=demo.until("6  轮到你了")))
+    said = "".join(re.findall(r"^ +(?:Ada|Bo|Dana) │ (.*)$", demo.seen, re.MULTILINE))
+    assert not re.search(r"[a-z]", said.replace("@Alpha", "").replace("@Beta", "").replace("@Ada", ""))
     demo.post_on_the_page("@Alpha recap", by="Beta")
     at = demo.until("Beta │ Thanks.", after=demo.until("Alpha │ People said", after=at))
     demo.type("The weather is fine.")
-    at = demo.until("does not answer", after=demo.until("does not answer: open to any bot", after=at))
+    at = demo.until("不回答", after=demo.until("不回答：哪个机器人都可以答", after=at))
     at = demo.until(prompt, after=at)
     demo.type("@beta hi")
     at = demo.until(prompt, after=demo.until("Beta │ I am a script", after=at))
     demo.type("/recall")
-    at = demo.until(prompt, after=demo.until("The record hides “@Beta hi”", after=at))
+    at = demo.until(prompt, after=demo.until("记录里已隐藏「@Beta hi」", after=at))
     for typed, told in (
-        ("1", "If that is for Alpha's question: /answer 1"),
-        ("/answer", "Say which: /answer 1 or /answer 2"),
-        ("/answer 7", "There is no option 7"),
-        ("/answer 1", "✓ Alpha has your answer: 现在发布 Ship it"),
+        ("1", "要回答 Alpha 的提问，请输入 /answer 1"),
+        ("/answer", "请说明选哪个：/answer 1 或 /answer 2"),
+        ("/answer 7", "没有选项 7"),
+        ("/answer 1", "✓ Alpha 收到了你的回答：现在发布"),
     ):
         demo.type(typed)
         at = demo.until(prompt, after=demo.until(told, after=at))
-    at = demo.until("Noted: “现在发布 Ship it”.", after=at)
+    at = demo.until("收到：「现在发布」。", after=at)
     demo.type("/answer 1")
-    at = demo.until("has been answered already", after=at)
+    at = demo.until("已经有人回答了", after=at)
     demo.type("/who")
     demo.until(prompt, after=demo.until("cli_", after=demo.until("Dana", after=at)))
     assert len(demo.bots) == 3, "two runners and the hub"

@@ -47,11 +47,16 @@ def test_the_last_words_say_what_an_install_has_to_set(capsys: pytest.CaptureFix
     Screen().settings(host_named("runner"))
     assert capsys.readouterr().out.splitlines() == [
         "",
-        "Here: groups.mode gate, relay.mode mentions. A fresh install: listen, off.",
-        "For the same in your groups, set that in ~/.nanobot/transcript.yaml.",
+        "For the same in your own groups:",
+        '  pip install "nanobot-transcript[nanobot]"',
+        "and in ~/.nanobot/transcript.yaml:",
+        "  groups: {mode: gate}",
+        "  relay: {mode: mentions}",
         "",
-        "Here: relay.mode mentions. A fresh install: off.",
-        "For the same in your groups, set that in the file that you give to `run -c`.",
+        "For the same in your own groups:",
+        '  pip install "nanobot-transcript[feishu]"',
+        "and in command.yaml:",
+        "  relay: {mode: mentions}",
     ]
 
 
@@ -80,8 +85,8 @@ def test_an_option_or_own_words_answer_the_question(text: str) -> None:
         ("", True, "Say which: /answer 1 or /answer 2, or /answer and your own words."),
         ("7", True, "There is no option 7: /answer 1 or /answer 2."),
         ("0", True, "There is no option 0"),
-        ("1", False, "has been answered already"),
-        ("", False, "has been answered already"),
+        ("1", False, "has already been answered"),
+        ("", False, "has already been answered"),
     ],
 )
 def test_what_is_no_answer_is_met_with_what_would_be_one(text: str, is_open: bool, said: str) -> None:

@@ -1,0 +1,48 @@
+"""In which language the command line speaks: English, or Chinese where the locale is Chinese.
+
+Sentences stand in the code in English; ``said`` gives them in the language of the person, from ``chinese.json``.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal, TypeAlias
+
+__all__ = ["Language", "language", "said", "speak"]
+
+Language: TypeAlias = Literal["en", "zh"]
+
+_LOCALES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""The first that is not empty counts: POSIX.1-2017, base definitions, 8.2."""
+
+_chosen: list[Language] = []
+
+
+def speak(chosen: Language | None) -> None:
+    """Speak this language from now on; None: what the environment says."""
+    _chosen[:] = [chosen] if chosen else []
+
+
+def language(environment: Mapping[str, str] = os.environ) -> Language:
+    """
+    >>> language({"LANG": "zh_CN.UTF-8"}), language({"LC_ALL": "C", "LANG": "zh_CN.UTF-8"})
+    ('zh', 'en')
+    """
+    if _chosen:
+        return _chosen[0]
+    locale = next((value for name in _LOCALES if (value := environment.get(name))), "")
+    return "zh" if locale.casefold().startswith("zh") else "en"
+
+
+def said(english: str, /, **values: object) -> str:
+    """A sentence in the person's language, with these values in its ``{places}``; in English if it has no Chinese."""
+    sentence = _chinese().get(english, english) if language() == "zh" else english
+    return sentence.format(**values) if values else sentence
+
+
+@cache
+def _chinese() -> Mapping[str, str]:
+    """Every sentence in Chinese, by the English one."""
+    return json.loads(files("nanobot_transcript.cli").joinpath("chinese.json").read_text(encoding="utf-8"))
