@@ -21,22 +21,28 @@ __all__ = ["mcp_config"]
 _DEFAULT: Final = "transcript,filebox"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
+_ClientName: TypeAlias = Literal[
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "vscode",
+    "codex",
+    "gemini-cli",
+    "qwen-code",
+    "opencode",
+    "cline",
+    "windsurf",
+    "trae",
+    "nanobot",
+]
 _ClientArgument: TypeAlias = Annotated[
-    Literal[
-        "claude-code",
-        "claude-desktop",
-        "cursor",
-        "vscode",
-        "codex",
-        "gemini-cli",
-        "qwen-code",
-        "opencode",
-        "cline",
-        "windsurf",
-        "trae",
-        "nanobot",
-    ],
-    typer.Argument(metavar="CLIENT", help="Which client.", show_default=False),
+    _ClientName,
+    typer.Argument(
+        metavar="CLIENT",
+        help=f"One of {', '.join(get_args(_ClientName))}.",
+        show_default=False,
+        show_choices=False,
+    ),
 ]
 _ServersOption: TypeAlias = Annotated[
     str, typer.Option("--servers", metavar="NAMES", help="The servers, separated by commas.")
