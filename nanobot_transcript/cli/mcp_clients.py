@@ -1,17 +1,18 @@
 """How each MCP client wants to be told of a server: the file, the place in it, and the form of the entry."""
 
-import json
-from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
-import tomlkit
+from nanobot_transcript.cli.mcp_jsonc import Form
+from nanobot_transcript.cli.problems import UsageError
 
-from nanobot_transcript.cli.mcp_entry import is_ours, update
-from nanobot_transcript.errors import ConfigError
+__all__ = ["CLIENTS", "SAFE_TOOLS", "Client", "Endpoint", "Scope"]
 
-__all__ = ["CLIENTS", "SAFE_TOOLS", "Client", "Endpoint", "merged_text", "snippet"]
+Scope: TypeAlias = Literal["project", "user"]
+"""For which projects a file counts: this one, or all of this person."""
 
 SAFE_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "assistant": ("ask_question", "task_finish", "work_report", "get_answer", "withdraw_question"),
@@ -67,31 +68,69 @@ class Endpoint:
         """What a client may call without asking."""
         return [tool for server in self.servers for tool in SAFE_TOOLS.get(server, ())]
 
-    def patience(self, key: str, unit: int = 1) -> dict[str, Any]:
+    def patience(self, key: str, unit: int = 1, longest: int = _PATIENCE) -> dict[str, Any]:
         """How long the client is to wait for a call, under its ``key`` and in units of 1/``unit`` seconds.
 
-        Empty where no call takes long: the client then goes by a limit of its own.
+        ``longest`` is how many seconds the client takes. Empty where no call takes long: the client then goes by a
+        limit of its own.
         """
-        return {key: _PATIENCE * unit} if _WAITING & set(self.servers) else {}
+        return {key: min(_PATIENCE, longest) * unit} if _WAITING & set(self.servers) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client. ``file`` is relative to the project, or begins with ``~``; ``place`` are the keys above the entry."""
+    """One client.
+
+    ``files`` are those that it reads for servers, by scope, the usual scope first: relative to the project or to the
+    home folder, of several the one that exists. ``place`` are the keys above an entry. ``rules`` are the files of
+    instructions that its agent reads, in the same way; ``preface`` is what one that we create begins with.
+    """
 
     title: str
-    file: str
+    files: Mapping[Scope, tuple[str, ...]]
     place: tuple[str, ...]
     entry: Callable[[Endpoint], dict[str, Any]]
+    form: Form = "json"
+    calls: bool = True
+    """Whether its file can name a server by address; one that cannot starts programs only."""
 
-    def path(self, home: Path, project: Path) -> Path:
-        """The file that the client reads."""
-        return home / self.file[2:] if self.file.startswith("~/") else project / self.file
+    reads_variables: bool = True
+    """Whether an entry can name the environment variable that holds a token."""
 
-    @property
-    def is_toml(self) -> bool:
-        """True for TOML, else JSON."""
-        return self.file.endswith(".toml")
+    macos_only: bool = False
+    """Whether its file has a place that its documents tell on macOS alone."""
+
+    rules: Mapping[Scope, str] = field(default_factory=dict)
+    preface: str = ""
+
+    def lives_here(self, system: str = sys.platform) -> bool:
+        """Whether its file has its place on this system."""
+        return not self.macos_only or system == "darwin"
+
+    def path(self, scope: Scope | None, home: Path, project: Path) -> Path:
+        """The file that the client reads; without a scope the usual one. Raises UsageError where there is none."""
+        scope = scope or next(iter(self.files))
+        if scope not in self.files:
+            known = next(iter(self.files))
+            hint = f"Use --scope {known}, or name a file with --file."
+            raise UsageError(f"For {self.title} there is no file with the scope {scope}.", hint=hint)
+        paths = [_base(scope, home, project) / name for name in self.files[scope]]
+        return next((path for path in paths if path.exists()), paths[0])
+
+    def rules_path(self, scope: Scope | None, home: Path, project: Path) -> Path:
+        """The file of instructions, as ``path``. Raises UsageError where there is none."""
+        if not self.rules:
+            hint = "Put such rules into its settings by hand."
+            raise UsageError(f"{self.title} reads no file of instructions.", hint=hint)
+        scope = scope or next(iter(self.rules))
+        if scope not in self.rules:
+            hint = f"Use --scope {next(iter(self.rules))}."
+            raise UsageError(f"{self.title} reads no file of instructions for the scope {scope}.", hint=hint)
+        return _base(scope, home, project) / self.rules[scope]
+
+
+def _base(scope: Scope, home: Path, project: Path) -> Path:
+    return home if scope == "user" else project
 
 
 def _started(endpoint: Endpoint) -> dict[str, Any]:
@@ -104,6 +143,10 @@ def _headers(endpoint: Endpoint, variable: str) -> dict[str, Any]:
     return {"headers": {"Authorization": f"Bearer {variable.format(endpoint.token)}"}}
 
 
+def _approved(endpoint: Endpoint) -> dict[str, Any]:
+    return {"autoApprove": endpoint.safe_tools} if endpoint.safe_tools else {}
+
+
 def _claude_code(endpoint: Endpoint) -> dict[str, Any]:
     patience = endpoint.patience("timeout", 1000)
     if endpoint.url is None:
@@ -112,7 +155,7 @@ def _claude_code(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _cursor(endpoint: Endpoint) -> dict[str, Any]:
-    approved = {"autoApprove": endpoint.safe_tools} if endpoint.safe_tools else {}
+    approved = _approved(endpoint)
     if endpoint.url is None:
         return {"command": endpoint.command, "type": "stdio", "args": list(endpoint.args), **approved}
     return {"url": endpoint.url, **_headers(endpoint, "${{env:{}}}"), **approved}
@@ -138,73 +181,133 @@ def _nanobot(endpoint: Endpoint) -> dict[str, Any]:
     return {"type": "streamableHttp", "url": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}
 
 
+def _gemini(endpoint: Endpoint) -> dict[str, Any]:
+    patience = endpoint.patience("timeout", 1000)
+    if endpoint.url is None:
+        return _started(endpoint) | patience
+    return {"httpUrl": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}  # "url" would be SSE
+
+
+def _cline(endpoint: Endpoint) -> dict[str, Any]:
+    more = endpoint.patience("timeout", longest=3600) | _approved(endpoint)
+    if endpoint.url is None:
+        return {"type": "stdio", **_started(endpoint), **more}
+    return {"type": "streamableHttp", "url": endpoint.url, **more}  # without a type it would be SSE
+
+
+def _windsurf(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.url is None:
+        return _started(endpoint)
+    return {"serverUrl": endpoint.url, **_headers(endpoint, "${{env:{}}}")}
+
+
+def _opencode(endpoint: Endpoint) -> dict[str, Any]:
+    patience = endpoint.patience("timeout", 1000)
+    if endpoint.url is None:
+        return {"type": "local", "command": [endpoint.command, *endpoint.args], **patience}
+    headers = _headers(endpoint, "{{env:{}}}")
+    no_login = {"oauth": False} if headers else {}  # else a token that is refused opens a browser
+    return {"type": "remote", "url": endpoint.url, **headers, **no_login, **patience}
+
+
+def _trae(endpoint: Endpoint) -> dict[str, Any]:
+    return _started(endpoint) if endpoint.url is None else {"url": endpoint.url}
+
+
+_ALWAYS: Final = "---\ndescription: When to ask people, to report to them and to read mail\nalwaysApply: true\n---\n\n"
+
 CLIENTS: Final[Mapping[str, Client]] = {
-    "claude-code": Client("Claude Code", ".mcp.json", ("mcpServers",), _claude_code),
-    "cursor": Client("Cursor", ".cursor/mcp.json", ("mcpServers",), _cursor),
-    "vscode": Client("VS Code", ".vscode/mcp.json", ("servers",), _vscode),
-    "codex": Client("Codex", "~/.codex/config.toml", ("mcp_servers",), _codex),
-    "nanobot": Client("nanobot", "~/.nanobot/config.json", ("tools", "mcpServers"), _nanobot),
+    "claude-code": Client(
+        "Claude Code", {"project": (".mcp.json",)}, ("mcpServers",), _claude_code, rules={"project": "CLAUDE.md"}
+    ),
+    "claude-desktop": Client(
+        "Claude Desktop",
+        {"user": ("Library/Application Support/Claude/claude_desktop_config.json",)},
+        ("mcpServers",),
+        _started,
+        calls=False,
+        macos_only=True,
+    ),
+    "cursor": Client(
+        "Cursor",
+        {"project": (".cursor/mcp.json",), "user": (".cursor/mcp.json",)},
+        ("mcpServers",),
+        _cursor,
+        rules={"project": ".cursor/rules/nanobot-transcript.mdc"},
+        preface=_ALWAYS,
+    ),
+    "vscode": Client(
+        "VS Code",
+        {"project": (".vscode/mcp.json",)},
+        ("servers",),
+        _vscode,
+        form="jsonc",
+        rules={"project": "AGENTS.md"},
+    ),
+    "codex": Client(
+        "Codex",
+        {"user": (".codex/config.toml",), "project": (".codex/config.toml",)},
+        ("mcp_servers",),
+        _codex,
+        form="toml",
+        rules={"project": "AGENTS.md", "user": ".codex/AGENTS.md"},
+    ),
+    "gemini-cli": Client(
+        "Gemini CLI",
+        {"project": (".gemini/settings.json",), "user": (".gemini/settings.json",)},
+        ("mcpServers",),
+        _gemini,
+        form="commented",
+        rules={"project": "GEMINI.md", "user": ".gemini/GEMINI.md"},
+    ),
+    "qwen-code": Client(
+        "Qwen Code",
+        {"project": (".qwen/settings.json",), "user": (".qwen/settings.json",)},
+        ("mcpServers",),
+        _gemini,
+        form="commented",
+        rules={"project": "AGENTS.md", "user": ".qwen/AGENTS.md"},
+    ),
+    "opencode": Client(
+        "OpenCode",
+        {
+            "project": ("opencode.json", "opencode.jsonc"),
+            "user": (".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
+        },
+        ("mcp",),
+        _opencode,
+        form="jsonc",
+        rules={"project": "AGENTS.md", "user": ".config/opencode/AGENTS.md"},
+    ),
+    "cline": Client(
+        "Cline",
+        {"user": (".cline/data/settings/cline_mcp_settings.json",)},
+        ("mcpServers",),
+        _cline,
+        reads_variables=False,
+        rules={"project": "AGENTS.md"},
+    ),
+    "windsurf": Client(
+        "Windsurf",
+        {"user": (".codeium/windsurf/mcp_config.json",)},
+        ("mcpServers",),
+        _windsurf,
+        rules={"project": "AGENTS.md"},
+    ),
+    "trae": Client(
+        "Trae",
+        {"project": (".trae/mcp.json",)},
+        ("mcpServers",),
+        _trae,
+        reads_variables=False,
+        rules={"project": ".trae/rules/nanobot-transcript.md"},
+        preface=_ALWAYS,
+    ),
+    "nanobot": Client(
+        "nanobot",
+        {"user": (".nanobot/config.json",)},
+        ("tools", "mcpServers"),
+        _nanobot,
+        rules={"user": ".nanobot/workspace/AGENTS.md"},
+    ),
 }
-
-
-def snippet(client: Client, name: str, endpoint: Endpoint) -> str:
-    """The entry as it stands alone in the client's file."""
-    entry = client.entry(endpoint)
-    document = _nested((*client.place, name), entry)
-    return tomlkit.dumps(document) if client.is_toml else _json(document)
-
-
-def merged_text(client: Client, path: Path, known: str, name: str, endpoint: Endpoint) -> tuple[str, list[str]]:
-    """The client's file with the entry in it, and the keys that were taken out of an older entry of ours.
-
-    Everything else stays as it is, also what a person put into that entry. Raises ConfigError when the file cannot be
-    understood, or when an entry of this name starts or calls something that is not ours.
-    """
-    entry = client.entry(endpoint)
-    document = _parsed(client, path, known)
-    place: Any = document
-    for key in client.place:
-        if key not in place:
-            place[key] = _new_table(client)
-        place = place[key]
-        if not isinstance(place, MutableMapping):
-            raise ConfigError(f"{path}: {key} is not an object.", hint="Correct it by hand, then try again.")
-    if name not in place:
-        place[name] = entry
-        gone: list[str] = []
-    else:
-        if not is_ours(place[name]):
-            hint = "Choose another --name, or take it out by hand."
-            raise ConfigError(f"{path} holds a server called {name} that is not this one.", hint=hint)
-        gone = update(place[name], entry)
-    text = tomlkit.dumps(document) if client.is_toml else _json(document)
-    return (known if _parsed(client, path, known) == document else text), gone
-
-
-def _parsed(client: Client, path: Path, known: str) -> MutableMapping[str, Any]:
-    """The file's content; a TOML document remembers its comments and its form."""
-    known = known.removeprefix("\ufeff")  # some editors begin a file with it; not every client reads it
-    form = "TOML" if client.is_toml else "JSON"
-    try:
-        document = tomlkit.parse(known) if client.is_toml else json.loads(known) if known.strip() else {}
-    except ValueError as error:
-        what = "" if client.is_toml else "Comments are not JSON. "
-        hint = f"{what}Correct the file, or add by hand what the command prints without --write."
-        raise ConfigError(f"{path} is not {form}: {error}.", hint=hint) from error
-    if not isinstance(document, MutableMapping):
-        raise ConfigError(f"{path} does not hold a JSON object.", hint="Correct it by hand, then try again.")
-    return document
-
-
-def _new_table(client: Client) -> MutableMapping[str, Any]:
-    return tomlkit.table(is_super_table=True) if client.is_toml else {}
-
-
-def _nested(keys: tuple[str, ...], value: Any) -> dict[str, Any]:
-    for key in reversed(keys):
-        value = {key: value}
-    return value
-
-
-def _json(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

@@ -5,14 +5,18 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import PurePath
 from typing import Any, Final
 
-__all__ = ["is_ours", "update"]
+__all__ = ["is_ours", "served", "update"]
 
 _PROGRAM: Final = "nanobot-transcript"
-_ADDRESS: Final = re.compile(r"https?://\S+/mcp(/[a-z_]+)?/?")
-_STARTED: Final = frozenset({"command", "args", "env", "env_vars", "envFile", "cwd"})
+_ADDRESS: Final = re.compile(r"https?://\S+/mcp(?:/([a-z_]+))?/?")
+_ADDRESSES: Final = ("url", "httpUrl", "serverUrl")
+_STARTED: Final = frozenset({"command", "args", "env", "environment", "env_vars", "envFile", "cwd"})
 _CALLED: Final = frozenset(
-    {"url", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "auth", "oauth", "scopes"}
+    {*_ADDRESSES, "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "auth", "oauth", "scopes"}
 )
+_SPOKEN_OF: Final = frozenset({"command", "args", "type", *_ADDRESSES})
+"""Keys that go without a word when an entry turns from a process into an address, or back."""
+
 _TOKEN: Final = frozenset({"headers", "bearer_token_env_var"})
 _VARIABLE: Final = re.compile(r"TRANSCRIPT_[A-Z_]+_TOKEN")
 _SUGGESTED: Final = frozenset({"cwd", "autoApprove", "timeout", "tool_timeout_sec", "toolTimeout"})
@@ -23,11 +27,34 @@ def is_ours(entry: Any) -> bool:
     """True for an entry that starts this program, or calls an address such as a hub has."""
     if not isinstance(entry, Mapping):
         return False
-    command, args, url = (entry.get(key) for key in ("command", "args", "url"))
-    if isinstance(command, str):
-        words = [command, *(arg for arg in args if isinstance(arg, str))] if isinstance(args, list) else [command]
+    words = _words(entry)
+    if words:
         return any(PurePath(word.replace("\\", "/")).stem.replace("_", "-") == _PROGRAM for word in words)
-    return isinstance(url, str) and _ADDRESS.fullmatch(url) is not None
+    return _address(entry) is not None
+
+
+def served(entry: Any) -> frozenset[str] | None:
+    """The servers behind an entry of ours: none where it is switched off, None for all that a hub offers."""
+    if not is_ours(entry) or entry.get("disabled") is True or entry.get("enabled") is False:
+        return frozenset()
+    words = _words(entry)
+    if words:
+        behind = words[words.index("mcp") + 1 :] if "mcp" in words else []
+        return frozenset(behind[0].split(",") if behind else ())
+    address = _address(entry)
+    return frozenset({address[1]}) if address and address[1] else None
+
+
+def _words(entry: Mapping[str, Any]) -> list[str]:
+    """The command line of an entry, empty for one that is called; some clients keep it in one list."""
+    command, args = entry.get("command"), entry.get("args")
+    words = [command] if isinstance(command, str) else command if isinstance(command, list) else []
+    return [word for word in [*words, *(args if isinstance(args, list) else [])] if isinstance(word, str)]
+
+
+def _address(entry: Mapping[str, Any]) -> re.Match[str] | None:
+    urls = [entry[key] for key in _ADDRESSES if isinstance(entry.get(key), str)]
+    return _ADDRESS.fullmatch(urls[0]) if urls and "command" not in entry else None
 
 
 def update(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
@@ -36,7 +63,9 @@ def update(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> list[st
     A process has no address and an address no process; some clients refuse the whole file where one has both.
     """
     fits = _STARTED if "command" in entry else _CALLED
-    gone = [key for key in there if key in (_STARTED | _CALLED) - fits]
+    gone = [key for key in there if key in (_STARTED | _CALLED) - fits or (key in _ADDRESSES and key not in entry)]
+    if isinstance(entry.get("command"), list) and "args" in there:
+        gone.append("args")
     if "type" in there and "type" not in entry:
         gone.append("type")
     _without(there, gone)
@@ -44,13 +73,16 @@ def update(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> list[st
     for key, value in entry.items():
         if key not in _TOKEN and there.get(key) != value and not (key in there and key in _SUGGESTED):
             there[key] = value
-    return [key for key in gone if key not in ("command", "args", "url", "type")]
+    return [key for key in gone if key not in _SPOKEN_OF]
 
 
 def _update_token(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> None:
     """Where the token comes from, unless a person has written something else there."""
     _replace(there, "bearer_token_env_var", entry.get("bearer_token_env_var"))
-    headers = dict(there.get("headers") or {})
+    known = there.get("headers") or {}
+    if not isinstance(known, Mapping):
+        return  # not for us to understand
+    headers = dict(known)
     _replace(headers, "Authorization", entry.get("headers", {}).get("Authorization"))
     if not headers:
         there.pop("headers", None)

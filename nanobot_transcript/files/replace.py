@@ -16,14 +16,15 @@ _LEFT: Final = 3600.0
 """Seconds after which a file that is still being written belongs to a process that was killed."""
 
 
-def write_whole(path: str, data: bytes, *, sync: bool = False) -> os.stat_result:
-    """Put ``data`` (mode 0600) in the place of ``path``; with ``sync`` it is on the disk before the old one goes.
+def write_whole(path: str, data: bytes, *, sync: bool = False, mode: int = 0o600) -> os.stat_result:
+    """Put ``data`` in the place of ``path``; with ``sync`` it is on the disk before the old one goes.
 
     Returns what ``fstat`` says of the new file. Raises OSError; then the old file stays.
     """
     fresh = f"{path}.{os.getpid()}-{threading.get_ident()}.new"
     try:
         with os.fdopen(to_write_anew(fresh), "wb") as file:
+            os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             if sync:

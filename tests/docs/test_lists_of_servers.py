@@ -108,13 +108,13 @@ def test_servers_with_an_entry_of_their_own_are_servers() -> None:
     assert OWN_ENTRY.keys() - set(SERVERS) == set()
 
 
-def test_every_client_stands_in_the_documents_and_in_both_readmes() -> None:
+def test_every_client_stands_in_the_documents_and_the_readmes_name_real_ones() -> None:
     places = {f"docs/{language}/mcp.md": first_column(page(language, "mcp"), "cursor") for language in LANGUAGES}
     assert differing({"CLIENTS": CLIENTS, **places}) == {}
     for name in ("README.md", "README.zh-CN.md"):
         (offered,) = re.findall(r"mcp-config claude-code --servers assistant --write +#(.*)", _text(name))
         shown = {"claude-code", *re.findall(r"[a-z][a-z-]+", offered.replace(" or ", " "))}
-        assert differing({"CLIENTS": CLIENTS, name: shown}) == {}
+        assert shown <= CLIENTS.keys()
 
 
 def _text(name: str) -> str:

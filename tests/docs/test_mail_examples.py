@@ -91,10 +91,14 @@ def test_the_printed_calls_do_what_they_say(page: str, tmp_path: Path, env: dict
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_lines_for_gemini_cli_name_the_address_that_the_printed_calls_have(page: str) -> None:
+def test_clients_are_given_the_address_that_the_printed_calls_have(page: str, env: dict[str, str]) -> None:
     (calls,) = [block for block in blocks(page, "bash") if "curl" in block]
-    (entry,) = [json.loads(block) for block in blocks(page, "json") if "httpUrl" in block]
-    assert {entry["mcpServers"]["agent-mail"]["httpUrl"]} == set(re.findall(r"curl -sS (\S+)", calls))
+    called = set(re.findall(r"curl -sS (\S+)", calls))
+    told = set(re.findall(r"`(http://[^`]+)`", (ROOT / page).read_text(encoding="utf-8")))
+    assert called <= told
+    words = ("mcp-config", "gemini-cli", "--servers", "mail", "--json")
+    said, _ = Forked("nanobot_transcript", *words, env=env, stdout=subprocess.PIPE).communicate()
+    assert {json.loads(said)["entry"]["httpUrl"]} == called
 
 
 def answer(line: str) -> dict[str, Any]:

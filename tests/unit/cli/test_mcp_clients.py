@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import tomlkit
 
-from nanobot_transcript.cli.mcp_clients import CLIENTS, Endpoint, merged_text, snippet
+from nanobot_transcript.cli.mcp_clients import CLIENTS, Endpoint
+from nanobot_transcript.cli.mcp_merging import merged_text, snippet
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.assisting import AssistantSettings
 
@@ -15,6 +16,8 @@ TOKEN = "TRANSCRIPT_FILEBOX_TOKEN"
 STARTED = Endpoint(("transcript", "filebox"), "/bin/nanobot-transcript", ("mcp", "transcript,filebox"))
 CALLED = Endpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox", token=TOKEN)
 FILE = Path("mcp.json")
+CALLING = [name for name, client in CLIENTS.items() if client.calls]
+"""Clients whose file can name an address; Claude Desktop's cannot."""
 
 
 def entry(client: str, endpoint: Endpoint) -> dict:
@@ -32,14 +35,16 @@ def merged(client: str, known: str, endpoint: Endpoint) -> str:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_starts_the_command(client: str) -> None:
     made = entry(client, STARTED)
-    assert (made["command"], made["args"]) == ("/bin/nanobot-transcript", ["mcp", "transcript,filebox"])
+    command = made["command"] if client == "opencode" else [made["command"], *made["args"]]
+    assert command == ["/bin/nanobot-transcript", "mcp", "transcript,filebox"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_every_client_is_told_the_address_and_never_the_token_itself(client: str) -> None:
+@pytest.mark.parametrize("client", CALLING)
+def test_every_client_is_told_the_address_and_where_it_can_the_variable_of_the_token(client: str) -> None:
     made = entry(client, CALLED)
-    assert made["url"] == "http://127.0.0.1:8765/mcp/filebox"
-    assert TOKEN in json.dumps(made)
+    key = {"gemini-cli": "httpUrl", "qwen-code": "httpUrl", "windsurf": "serverUrl"}.get(client, "url")
+    assert made[key] == "http://127.0.0.1:8765/mcp/filebox"
+    assert (TOKEN in json.dumps(made)) == CLIENTS[client].reads_variables
 
 
 def test_the_token_is_taken_from_the_variable_in_each_clients_own_way() -> None:
@@ -69,7 +74,15 @@ def test_nanobot_itself_accepts_the_entry() -> None:
         assert config.tools.mcp_servers["nt"].url == (endpoint.url or "")
 
 
-LIMITS = {"claude-code": ("timeout", 1000), "codex": ("tool_timeout_sec", 1), "nanobot": ("toolTimeout", 1)}
+LIMITS = {
+    "claude-code": ("timeout", 1000),
+    "codex": ("tool_timeout_sec", 1),
+    "nanobot": ("toolTimeout", 1),
+    "gemini-cli": ("timeout", 1000),
+    "qwen-code": ("timeout", 1000),
+    "opencode": ("timeout", 1000),
+    "cline": ("timeout", 1),
+}
 """How clients are told to wait longer for a call, and how many of their units make a second."""
 
 
@@ -80,7 +93,8 @@ def test_a_client_is_told_to_wait_as_long_as_people_may_take(client: str, server
     for endpoint in (Endpoint((server,), "/bin/nanobot-transcript", ("mcp", server)), called):
         made = entry(client, endpoint)
         key, unit = LIMITS.get(client, ("", 1))
-        assert made.get(key, 0) == (AssistantSettings().longest_timeout + 60) * unit * bool(key)
+        longest = 3600 if client == "cline" else AssistantSettings().longest_timeout + 60  # it takes an hour at most
+        assert made.get(key, 0) == longest * unit * bool(key)
         assert not {name for name, _ in LIMITS.values()} & (made.keys() - {key})
 
 
@@ -147,16 +161,18 @@ def changed(client: str, before: dict, endpoint: Endpoint) -> dict:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_person_put_into_our_entry_stays(client: str) -> None:
-    before = {**entry(client, STARTED), "args": ["mcp", "filebox"], "env": {"A": "b"}, "disabled": True}
+    older = entry(client, Endpoint(("filebox",), "/old/nanobot-transcript", ("mcp", "filebox")))
+    before = {**entry(client, STARTED), **older, "env": {"A": "b"}, "disabled": True}
+    before.update({"autoApprove": entry(client, STARTED)["autoApprove"]} if "autoApprove" in before else {})
     assert changed(client, before, STARTED) == {**entry(client, STARTED), "env": {"A": "b"}, "disabled": True}
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", CALLING)
 def test_from_a_process_to_an_address_and_back_only_fitting_keys_stay(client: str) -> None:
     before = {**entry(client, STARTED), "env": {"A": "b"}, "startup_timeout_sec": 5}
     there = changed(client, before, CALLED)
     assert there == {**entry(client, CALLED), "startup_timeout_sec": 5} | (
-        {"autoApprove": entry(client, STARTED)["autoApprove"]} if client == "cursor" else {}
+        {"autoApprove": entry(client, STARTED)["autoApprove"]} if client in ("cursor", "cline") else {}
     )
     back = changed(client, there, STARTED)
     assert back == {**entry(client, STARTED), "startup_timeout_sec": 5}
@@ -169,7 +185,17 @@ def test_what_was_taken_out_is_told() -> None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
-    "before", [{"command": "npx", "args": ["other"]}, {"url": "https://example.org/api"}, {"command": 1}, {}]
+    "before",
+    [
+        {"command": "npx", "args": ["other"]},
+        {"command": ["npx", "other"]},
+        {"url": "https://example.org/api"},
+        {"httpUrl": "https://example.org/api"},
+        {"serverUrl": 1},
+        {"command": 1},
+        {"command": []},
+        {},
+    ],
 )
 def test_an_entry_that_is_not_ours_is_left_alone(client: str, before: dict) -> None:
     with pytest.raises(ConfigError, match="not this one"):
@@ -229,11 +255,52 @@ def test_a_mark_at_the_beginning_of_the_file_does_not_hurt(client: str) -> None:
     assert merged(client, "\ufeff" + once, CALLED) == merged(client, once, CALLED)
 
 
-@pytest.mark.parametrize("known", ["{ // comment\n}", "[]", '{"mcpServers": []}', '"x"'])
-def test_a_file_that_is_not_understood_is_left_alone(known: str) -> None:
+@pytest.mark.parametrize(
+    "known", ["{ // comment\n}", "[]", '{"mcpServers": []}', '"x"', "{", "[" * 100_000, "{'a': 1}"]
+)
+@pytest.mark.parametrize("client", ["claude-code", "claude-desktop", "cursor", "cline", "windsurf", "trae", "nanobot"])
+def test_a_file_that_is_not_understood_is_left_alone(client: str, known: str) -> None:
+    if client == "nanobot" and known == '{"mcpServers": []}':
+        known = '{"tools": []}'
     with pytest.raises(ConfigError) as problem:
-        merged("claude-code", known, STARTED)
+        merged(client, known, STARTED)
     assert problem.value.hint
+
+
+@pytest.mark.parametrize("client", ["vscode", "opencode", "gemini-cli", "qwen-code"])
+def test_where_the_client_reads_comments_they_stay(client: str) -> None:
+    known = '{\n  // mine\n  "theme": "dark" /* for the night */\n}\n'
+    made = merged(client, known, STARTED)
+    assert made.startswith('{\n  // mine\n  "theme": "dark", /* for the night */\n')
+    assert merged(client, made, STARTED) == made
+
+
+@pytest.mark.parametrize(("client", "hint"), [("cursor", "Comments are not JSON"), ("gemini-cli", "comma behind")])
+def test_what_a_client_does_not_read_is_told(client: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as problem:
+        merged(client, '{"a": 1, // b\n}', STARTED)
+    assert hint in (problem.value.hint or "")
+
+
+def test_a_comment_that_would_be_lost_is_no_reason_to_lose_it() -> None:
+    known = json.dumps({"servers": {"nt": entry("vscode", STARTED)}}, indent=2)
+    commented = known.replace('"args": [', '"args": [ // which ones')
+    assert merged("vscode", commented, STARTED) == commented
+    with pytest.raises(ConfigError, match="without losing a comment"):
+        merged("vscode", commented, CALLED)
+
+
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_line_ends_of_windows_stay(client: str) -> None:
+    once = merged(client, "", STARTED).replace("nt", "other").replace("\n", "\r\n")
+    made = merged(client, once, STARTED)
+    assert made.count("\n") == made.count("\r\n") > once.count("\r\n")
+
+
+@pytest.mark.parametrize("headers", ["mine", ["a"], 1])
+def test_headers_that_are_none_are_left_to_the_person(headers: object) -> None:
+    before = {"type": "http", "url": "http://127.0.0.1:8765/mcp/filebox", "headers": headers}
+    assert changed("claude-code", before, CALLED)["headers"] == headers
 
 
 def test_broken_toml_is_left_alone() -> None:

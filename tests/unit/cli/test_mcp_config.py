@@ -1,11 +1,13 @@
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from nanobot_transcript.cli import main
+from nanobot_transcript.cli.mcp_clients import CLIENTS
 
 Config = Callable[..., str]
 
@@ -64,12 +66,12 @@ def test_a_client_is_given_an_address_to_call_where_the_hub_listens_at_all(
     assert '"http://127.0.0.1:8765/mcp"' in config("claude-code", "--http")
 
 
-@pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode", "codex", "nanobot"])
+@pytest.mark.parametrize("client", [name for name, client in CLIENTS.items() if client.calls])
 def test_mail_is_always_that_of_the_hub_and_has_an_entry_of_its_own(home: Path, config: Config, client: str) -> None:
     config(client, "--write")
     document = json.loads(config(client, "--servers", "mail", "--json"))
     assert document["name"] == "agent-mail"
-    assert document["entry"]["url"] == "http://127.0.0.1:8765/mcp/mail"
+    assert "http://127.0.0.1:8765/mcp/mail" in document["entry"].values()
     config(client, "--servers", "mail", "--write")
     text = Path(document["file"]).read_text()
     assert "agent-mail" in text
@@ -171,8 +173,184 @@ def test_a_server_of_somebody_else_under_that_name_is_refused(home: Path, capsys
 
 
 def test_an_unknown_client_is_refused_in_plain_words(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp-config", "windsurf"]) == 2
+    assert main(["mcp-config", "notepad"]) == 2
     told = capsys.readouterr().err
     assert "Value error" not in told
-    assert "windsurf" in told
+    assert "notepad" in told
     assert "claude-code" in told
+
+
+def test_a_scope_is_a_file_of_its_own(home: Path, config: Config) -> None:
+    project = home / "project"
+    project.mkdir()
+    os.chdir(project)
+    for client, name in (("gemini-cli", ".gemini/settings.json"), ("codex", ".codex/config.toml")):
+        for scope, base in (("project", project), ("user", home)):
+            told = json.loads(config(client, "--scope", scope, "--write", "--json"))
+            assert told["file"] == str(base / name)
+            assert "nanobot-transcript" in (base / name).read_text()
+    assert json.loads(config("codex", "--json"))["file"] == str(home / ".codex/config.toml")
+
+
+def test_a_scope_that_a_client_does_not_have_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp-config", "windsurf", "--scope", "project", "--write"]) == 2
+    assert "--scope user" in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+def test_claude_desktop_is_shown_its_entry_everywhere_and_written_to_where_its_file_is(
+    home: Path, config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = json.loads(config("claude-desktop", "--servers", "mail", "--json"))["entry"]
+    assert entry["args"] == ["mcp", "mail"], "it starts what goes to the hub, for its file takes no address"
+    assert main(["mcp-config", "claude-desktop", "--http"]) == 2
+    assert "Leave out --http" in capsys.readouterr().err
+    config("claude-desktop", "--write", "--file", "desktop.json")
+    assert "nanobot-transcript" in (home / "desktop.json").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="there its place is known")
+def test_where_claude_desktop_has_its_file_elsewhere_is_not_guessed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp-config", "claude-desktop", "--write"]) == 2
+    assert "--file" in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("client", ["cline", "trae"])
+def test_a_client_that_reads_no_variables_starts_what_knows_the_token(
+    home: Path, config: Config, client: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert json.loads(config(client, "--servers", "mail", "--json"))["entry"]["url"].endswith("/mcp/mail")
+    (home / ".nanobot").mkdir()
+    (home / ".nanobot" / "transcript.yaml").write_text("hub: {tokens: {ada: long-enough-for-a-token}}\n")
+    text = config(client, "--servers", "mail", "--json")
+    assert json.loads(text)["entry"]["args"] == ["mcp", "mail"]
+    assert "long-enough" not in text
+    for called in (["--http"], ["--url", "https://hub.example"]):
+        assert main(["mcp-config", client, "--servers", "mail", *called]) == 2
+        assert "hub.tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"\xff\xfe{}", b'{"a": 1} x', b"\x00" * 64, b"[" * 100_000, b'{"mcpServers": "x"}']
+)
+def test_a_broken_file_is_left_as_it_is(home: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / ".mcp.json").write_bytes(content)
+    for arguments in (["--write"], ["--servers", "assistant", "--write", "--rules", "--yes"]):
+        assert main(["mcp-config", "claude-code", *arguments]) == 2
+        told = capsys.readouterr().err
+        assert "Hint: " in told
+        assert "Traceback" not in told
+    assert (home / ".mcp.json").read_bytes() == content
+    assert [each.name for each in home.iterdir()] == [".mcp.json"]
+
+
+def test_other_servers_and_their_form_stay_to_the_last_byte(home: Path, config: Config) -> None:
+    known = '{ "mcpServers":{"other" : {"command":"x","args":[ ]}},\n\n"n": 1.0e2 }'
+    (home / ".mcp.json").write_text(known)
+    config("claude-code", "--write")
+    written = (home / ".mcp.json").read_text()
+    assert written.startswith('{ "mcpServers":{"other" : {"command":"x","args":[ ]}, "nanobot-transcript"')
+    assert written.endswith('},\n\n"n": 1.0e2 }')
+
+
+def asking(home: Path, client: str = "claude-code", *more: str) -> int:
+    return main(["mcp-config", client, "--servers", "assistant", "--write", "--rules", *more])
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "CLAUDE.md").write_text("Mine.\n")
+    assert asking(home) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert [each.name for each in home.iterdir()] == ["CLAUDE.md"]
+    assert (home / "CLAUDE.md").read_text() == "Mine.\n"
+
+
+def test_rules_are_added_replaced_and_taken_out(home: Path, config: Config) -> None:
+    (home / "CLAUDE.md").write_text("Mine.")
+    assert asking(home, "claude-code", "--yes") == 0
+    once = (home / "CLAUDE.md").read_text()
+    assert once.startswith("Mine.\n\n<!-- nanobot-transcript:begin")
+    config("claude-code", "--rules")  # nothing to change: nobody is asked
+    config("claude-code", "--servers", "filebox", "--write")
+    config("claude-code", "--rules", "--yes")
+    assert "filebox_list_messages" in (home / "CLAUDE.md").read_text()
+    told = json.loads(config("claude-code", "--rules", "--remove", "--yes", "--json"))
+    assert told == {"client": "claude-code", "rules": {"file": str(home / "CLAUDE.md"), "changed": True}}
+    assert (home / "CLAUDE.md").read_text() == "Mine."
+    assert json.loads(config("claude-code", "--rules", "--remove", "--json"))["rules"]["changed"] is False
+
+
+def test_a_file_of_rules_that_we_created_goes_again(home: Path, config: Config) -> None:
+    assert asking(home, "cursor", "--yes") == 0
+    rules = home / ".cursor/rules/nanobot-transcript.mdc"
+    assert rules.read_text().startswith("---\ndescription: ")
+    assert "alwaysApply: true" in rules.read_text()
+    config("cursor", "--rules", "--remove", "--yes")
+    assert not rules.exists()
+    assert (home / ".cursor/mcp.json").exists()
+
+
+def test_rules_are_for_the_servers_that_the_client_has(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp-config", "claude-code", "--rules", "--yes"]) == 2
+    assert "--servers assistant" in capsys.readouterr().err
+    servers = {"mcpServers": {"nt": {"command": "nanobot-transcript", "args": ["mcp", "mail"], "disabled": True}}}
+    (home / ".mcp.json").write_text(json.dumps(servers))
+    assert main(["mcp-config", "claude-code", "--rules", "--yes"]) == 2
+    assert not (home / "CLAUDE.md").exists()
+
+
+def test_a_hub_that_offers_all_is_good_for_all_rules(home: Path, config: Config) -> None:
+    config("claude-code", "--http", "--write", "--rules", "--yes")
+    rules = (home / "CLAUDE.md").read_text()
+    assert all(tool in rules for tool in ("ask_question", "check_my_messages", "filebox_list_messages"))
+    (home / ".nanobot").mkdir()
+    (home / ".nanobot" / "transcript.yaml").write_text("hub: {servers: [mail]}\n")
+    config("claude-code", "--rules", "--yes")
+    assert "ask_question" not in (home / "CLAUDE.md").read_text()
+
+
+def test_a_file_that_several_clients_read_has_the_rules_for_the_servers_of_all(home: Path, config: Config) -> None:
+    (home / "AGENTS.md").write_text("Mine.\n")
+    (home / "CLAUDE.md").symlink_to("AGENTS.md")
+    (home / ".vscode").mkdir()
+    (home / ".vscode/mcp.json").write_text("broken")
+    config("codex", "--servers", "mail", "--write", "--rules", "--yes")
+    config("claude-code", "--servers", "assistant", "--write", "--rules", "--yes")
+    rules = (home / "AGENTS.md").read_text()
+    assert (home / "CLAUDE.md").is_symlink()
+    assert rules.count("nanobot-transcript:begin") == 1
+    assert "ask_question" in rules
+    assert "check_my_messages" in rules
+
+
+def test_rules_for_all_projects_are_for_servers_of_all_projects(
+    home: Path, config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = home / "project"
+    project.mkdir()
+    os.chdir(project)
+    config("gemini-cli", "--servers", "assistant", "--write")
+    assert main(["mcp-config", "gemini-cli", "--rules", "--scope", "user", "--yes"]) == 2
+    capsys.readouterr()
+    config("gemini-cli", "--servers", "mail", "--write", "--rules", "--scope", "user", "--yes")
+    assert "ask_question" not in (home / ".gemini/GEMINI.md").read_text()
+    config("gemini-cli", "--rules", "--yes")
+    assert "check_my_messages" in (project / "GEMINI.md").read_text()
+    assert main(["mcp-config", "claude-code", "--rules", "--scope", "user", "--yes"]) == 2
+    assert main(["mcp-config", "claude-desktop", "--rules", "--yes"]) == 2
+
+
+@pytest.mark.parametrize("wrong", [["--remove"], ["--rules", "--remove", "--write"]])
+def test_remove_is_for_rules_alone(home: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp-config", "claude-code", *wrong]) == 2
+    assert "--rules --remove" in capsys.readouterr().err
+
+
+def test_marks_that_somebody_has_broken_are_named_and_left(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "CLAUDE.md").write_text("<!-- nanobot-transcript:end -->\n")
+    assert asking(home, "claude-code", "--yes") == 2
+    assert "CLAUDE.md" in capsys.readouterr().err
+    assert [each.name for each in home.iterdir()] == ["CLAUDE.md"]

@@ -1,0 +1,93 @@
+"""What a client is to start, or to call, for the servers that a person wants."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.cli.mcp_clients import Client, Endpoint
+from nanobot_transcript.cli.mcp_names import HUB_ONLY, OWN_ENTRY
+from nanobot_transcript.cli.options import read_settings
+from nanobot_transcript.cli.output import notice
+from nanobot_transcript.cli.problems import UsageError
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["endpoint_of", "variable"]
+
+_ONE_SERVER: Final = re.compile(r"/mcp/([a-z_]+)$")
+
+
+def endpoint_of(
+    client: Client, names: tuple[str, ...], hub: tuple[bool, str | None], store: Path | None, config: Path | None
+) -> Endpoint:
+    """``hub`` are the options --http and --url. Raises UsageError for what the client or the servers cannot do.
+
+    A server that only the hub serves is called; where the client cannot do that, it starts a process that does.
+    """
+    called = hub[0] or hub[1] is not None
+    if called and not client.calls:
+        hint = "Leave out --http and --url: what it starts goes to the hub where it has to."
+        raise UsageError(f"{client.title} takes no address in its file, only programs to start.", hint=hint)
+    alone = [name for name in names if name in OWN_ENTRY]
+    if alone and len(names) > 1 and not called:
+        own = f"ive it an entry of its own: --servers {alone[0]}"
+        hint = f"Add --http for the hub's servers, or g{own}" if client.calls else f"G{own}"
+        raise UsageError(f"{alone[0]} cannot stand in one entry with others.", hint=hint)
+    if called or HUB_ONLY.keys() & set(names):
+        if store is not None:
+            raise UsageError("A hub has a store of its own.", hint="Give --store to `nanobot-transcript serve`.")
+        endpoint = _at_the_hub(names, hub[1], read_settings(config, None, dotenv="none"))
+        if client.calls and (endpoint.token is None or client.reads_variables):
+            return endpoint
+        if called:
+            hint = "Leave out --http and --url: what it starts takes the token from hub.tokens of the settings."
+            raise UsageError(f"{client.title} takes no token from a variable, and none is written down.", hint=hint)
+    settings = read_settings(config, store)
+    _warn_of_variables(client, settings)
+    return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))
+
+
+def variable(server: str) -> str:
+    """Each entry has a variable of its own, for a mailbox's token is good for nothing else."""
+    return f"TRANSCRIPT_{server.upper()}_TOKEN"
+
+
+def _at_the_hub(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> Endpoint:
+    from nanobot_transcript.settings.addresses import url_of
+
+    hub = settings.hub
+    address = (url or url_of(hub.host, hub.port)).rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise UsageError(f"{url} is not an address.", hint="Write it like http://127.0.0.1:8765.")
+    if not address.endswith("/mcp") and "/mcp/" not in address:
+        address += "/mcp" if len(names) != 1 else f"/mcp/{names[0]}"
+    alone = _ONE_SERVER.search(address)
+    needs_token = url is not None or settings.hub_wants_tokens
+    return Endpoint(names, url=address, token=variable(alone[1] if alone else "hub") if needs_token else None)
+
+
+def _origin(settings: "LoadedSettings") -> list[str]:
+    """The options by which a process elsewhere finds the settings of this one."""
+    words: list[str] = []
+    if settings.file is not None and settings.file != Path.home() / ".nanobot" / "transcript.yaml":
+        words += ["--config", str(settings.file.expanduser().absolute())]
+    if settings.origin_of("store.dir").kind in ("command line", "environment"):
+        words += ["--store", str(settings.store.dir.absolute())]
+    return words
+
+
+def _warn_of_variables(client: Client, settings: "LoadedSettings") -> None:
+    """The options name file and store; whatever else this terminal's variables say, the client need not know."""
+    found = {value.origin.where for value in settings.values() if value.origin.kind == "environment"}
+    found.discard(settings.origin_of("store.dir").where)
+    for name in sorted(found):
+        notice(f"WARNING: {name} counts here, but {client.title} may not see it; write it into a configuration file.")
+
+
+def _program() -> str:
+    """The whole path, because a client with windows does not know the PATH of this terminal."""
+    beside = Path(sys.executable).with_name("nanobot-transcript")
+    return str(beside) if beside.exists() else shutil.which("nanobot-transcript") or "nanobot-transcript"

@@ -1,0 +1,105 @@
+"""A file of another program, changed as a whole: by one process at a time, and never seen half written."""
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.files.descriptors import root_folder
+from nanobot_transcript.files.lock import acquire
+from nanobot_transcript.files.replace import write_whole
+
+__all__ = ["Change", "change", "content"]
+
+Change: TypeAlias = Callable[[bytes | None], bytes | None]
+"""What becomes of a file's content, where None stands for no file; it may be called twice."""
+
+_PATIENCE: Final = 10.0
+"""Seconds that another process of ours may take with the files of the same folder."""
+
+_LARGEST: Final = 16 * 1024 * 1024
+_NEW_MODE: Final = 0o644
+_NO_LOCKS: Final = frozenset({errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
+
+
+def content(path: Path) -> bytes | None:
+    """What is in the file, None where there is none. Raises ConfigError for what is no plain file or far too large."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ConfigError(f"{path} is not a plain file.", hint="Name another one, or move it away.")
+        if found.st_size > _LARGEST:
+            raise ConfigError(f"{path} is larger than a file of settings can be.", hint="Look what is in it.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def change(path: Path, to: Change) -> bool:
+    """Make of the file what ``to`` says; False when that changes nothing.
+
+    The file keeps its mode, and a link to a file that is kept elsewhere stays a link. Raises ConfigError, and what
+    ``to`` raises; then the file is as it was.
+    """
+    try:
+        path = path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(f"{path} is a link that leads nowhere.", hint="Correct the link.") from error
+    try:
+        if not path.parent.is_dir():
+            if to(content(path)) is None:
+                return False
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(path):
+            known = content(path)
+            wanted = to(known)
+            if wanted == known:
+                return False
+            _put(path, wanted)
+            return True
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def _put(path: Path, wanted: bytes | None) -> None:
+    left = re.compile(re.escape(path.name) + r"\.\d+-\d+\.new")
+    for beside in path.parent.iterdir():
+        if left.fullmatch(beside.name):
+            beside.unlink(missing_ok=True)  # of a process that was killed: whoever lives waits for us
+    if wanted is None:
+        path.unlink()
+        return
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _NEW_MODE
+    write_whole(str(path), wanted, sync=True, mode=mode)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep our other processes out, by a lock on the folder: the file itself is replaced."""
+    folder = root_folder(path.parent)
+    try:
+        if not _locked(folder):
+            raise ConfigError(f"Another process is changing {path}.", hint="Try again in a moment.")
+        yield
+    finally:
+        os.close(folder)
+
+
+def _locked(folder: int) -> bool:
+    try:
+        return acquire(folder, _PATIENCE)
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return True  # a network drive: there is no lock to be had, and one process at a time is the rule
+        raise
+
+
+def _failure(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{path} cannot be changed: {error.strerror}.", hint="Check who may write there.")
