@@ -96,7 +96,7 @@ def purge(
         str | None, typer.Option("--member", metavar="NAME", help="Only what this person or bot said.")
     ] = None,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="TIME", help="Only what is older: 30d, 2025-11-20.")
+        str | None, typer.Option("--before", metavar="TIME", help="Only what is older: 30d, monday, 2025-11-20.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: JsonOption = False,
