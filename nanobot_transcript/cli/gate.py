@@ -56,7 +56,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="CHAT",
-            help="Session key, chat id, or the beginning of one; not needed where there is just one chat.",
+            help="Session key, chat id, or the beginning or end of one; not needed where there is just one chat.",
             show_default=False,
         ),
     ] = None,
