@@ -22,12 +22,13 @@ from nanobot_transcript.cli import (
     transfer,
     upkeep,
 )
-from nanobot_transcript.cli.usage import PlainUsage
+from nanobot_transcript.cli.usage import PlainUsage, WholeSentences
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="nanobot-transcript",
+    cls=WholeSentences,
     epilog="Settings come from the command line, NANOBOT_TRANSCRIPT_* variables and a YAML file; "
     "the command `config show --origin` says which. "
     "Exit codes: 0 done, 1 negative result, 2 usage or configuration, 3 store unavailable, 4 remote failure, "

@@ -8,13 +8,14 @@ import typer
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import console, emit_json, printable
 from nanobot_transcript.cli.tables import print_table
+from nanobot_transcript.cli.usage import WholeSentences
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
 
 __all__ = ["app", "show"]
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=WholeSentences, no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()

@@ -8,7 +8,7 @@ import typer
 
 from nanobot_transcript.cli.message_names import message_named
 from nanobot_transcript.cli.naming import one_chat
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, NeededChat, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_json, printable
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.session_key import split
@@ -23,9 +23,7 @@ __all__ = ["fetch"]
 
 
 def fetch(
-    chat: Annotated[
-        str, typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.", show_default=False)
-    ],
+    chat: NeededChat,
     message: Annotated[
         str,
         typer.Argument(

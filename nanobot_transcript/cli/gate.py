@@ -12,6 +12,7 @@ from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record, read_settings
 from nanobot_transcript.cli.output import console, emit_json, printable
 from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.usage import WholeSentences
 from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.session_key import split
 
@@ -41,6 +42,7 @@ _OPEN = {
 
 app = typer.Typer(
     name="gate",
+    cls=WholeSentences,
     help="Who should answer: explain one decision, or measure the gate.\n\n\b\nExample:\n"
     "  nanobot-transcript gate explain oc_team",
     no_args_is_help=True,
@@ -54,7 +56,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="CHAT",
-            help="Session key, chat id, or the beginning of one; not needed where there is just one chat.",
+            help="Session key, chat id, or the beginning or end of one; not needed where there is just one chat.",
             show_default=False,
         ),
     ] = None,

@@ -72,7 +72,8 @@ def evaluate(
     Example:
       nanobot-transcript gate eval --format irc logs/
       nanobot-transcript gate eval --format scenes scenes/ --style quiet
-      nanobot-transcript gate eval --format scenes scenes/ --judge answers.jsonl --record
+      nanobot-transcript gate eval --format scenes scenes/ \\
+        --judge answers.jsonl --record
     """
     if record and judge is None:
         raise UsageError("--record needs a file to keep the answers in.", hint="Add --judge FILE.")

@@ -22,7 +22,7 @@ from nanobot_transcript.cli.moments import SinceOption, moment_ms
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.reading import nothing_found
-from nanobot_transcript.cli.usage import PlainUsage
+from nanobot_transcript.cli.usage import PlainUsage, WholeSentences
 from nanobot_transcript.errors import LetterNotFoundError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="mail",
+    cls=WholeSentences,
     help="Mail between agents on the same code: read it and take part.\n\n"
     "Reading changes nothing: no message counts as read because a person has seen it here.\n\n\b\nExample:\n"
     "  nanobot-transcript mail inbox BlueLake",

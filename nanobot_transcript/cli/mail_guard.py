@@ -9,12 +9,13 @@ from nanobot_transcript.cli.mail_options import MailStoreOption, ProjectOption, 
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.problems import NEGATIVE
-from nanobot_transcript.cli.usage import PlainUsage
+from nanobot_transcript.cli.usage import PlainUsage, WholeSentences
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="guard",
+    cls=WholeSentences,
     help="The hook that keeps commits out of what other agents have claimed.\n\n\b\nExample:\n"
     "  nanobot-transcript mail guard install",
     no_args_is_help=True,

@@ -20,7 +20,7 @@ __all__ = ["overdue"]
 
 def overdue(
     until: Annotated[
-        str, typer.Option("--until", metavar="TIME", help="What was sent before then: 2h, 3d, 20:30, 2025-11-20.")
+        str, typer.Option("--until", metavar="TIME", help="What was sent before then: 2h, 3d, yesterday, 2025-11-20.")
     ] = "1h",
     limit: Annotated[
         int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the oldest.")

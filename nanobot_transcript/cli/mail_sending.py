@@ -59,7 +59,8 @@ def send(
 
     \b
     Example:
-      nanobot-transcript mail send --as-human --to BlueLake --subject "Hold the release" "Wait for the fix."
+      nanobot-transcript mail send --as-human --to BlueLake \\
+        --subject "Hold the release" "Wait for the fix."
     """
     text = _checked(body, as_human=as_human)
     with opened_service(config, store) as service:

@@ -43,7 +43,8 @@ def mcp(
     \b
     Example:
       nanobot-transcript mcp transcript,filebox
-      nanobot-transcript mcp assistant --host 127.0.0.1 --port 22080 --token test-token
+      nanobot-transcript mcp assistant \\
+        --host 127.0.0.1 --port 22080 --token test-token
     """
     import asyncio
 

@@ -110,7 +110,7 @@ def mcp_config(
     Example:
       nanobot-transcript mcp-config claude-code --write
       nanobot-transcript mcp-config cursor --servers filebox
-      nanobot-transcript mcp-config claude-code --servers assistant --write --rules
+      nanobot-transcript mcp-config codex --servers assistant --write --rules
       nanobot-transcript mcp-config codex --http
       nanobot-transcript mcp-config gemini-cli --scope user --servers mail --write
       nanobot-transcript mcp-config claude-code --rules --remove

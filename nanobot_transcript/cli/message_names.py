@@ -47,7 +47,7 @@ def chat_and_message(store: "GroupTranscriptStore", first: str | None, second: s
         return one_chat(store, first), second
     keys = chat_keys(store, None)
     try:
-        return one_called(first, keys), None
+        return one_called(first, keys, store.members.title_of), None
     except UnknownNameError as error:
         if len(keys) == 1:
             return keys[0], first

@@ -1,34 +1,40 @@
 """Chats and members as people name them."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.cli.again import again, elsewhere
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownNameError
-from nanobot_transcript.store.naming import one_called, shown_name
+from nanobot_transcript.store.naming import listed_chats, one_called, short_name, shown_name
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["chat_keys", "is_called", "nobody_called", "one_chat", "require_member", "shown_name"]
-
-_LISTED = 10
+__all__ = [
+    "chat_keys",
+    "chats_named",
+    "is_called",
+    "nobody_called",
+    "one_chat",
+    "require_member",
+    "shown_name",
+]
 
 
 def one_chat(store: "GroupTranscriptStore", name: str | None) -> str:
     """The session key of the chat a person named; without a name the only one. Raises UsageError."""
     keys = chat_keys(store, name)
     if len(keys) > 1:
-        raise UsageError("There are several chats.", hint=f"Name one of: {_listed(keys)}.")
+        raise UsageError("There are several chats.", hint=f"Name one of: {listed_chats(keys, store.members.title_of)}.")
     return keys[0]
 
 
 def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
-    """The chat a person named by session key, chat id or the beginning of either; all chats without a name.
+    """The chat a person named by session key, chat id, or the beginning or end of either; all chats without a name.
 
-    Raises UsageError when there is none or several begin so.
+    Raises UsageError when there is none or several are called so.
     """
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
@@ -40,9 +46,17 @@ def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
     if name is None:
         return keys
     try:
-        return [one_called(name, keys)]
+        return [one_called(name, keys, store.members.title_of)]
     except UnknownNameError as error:
         raise UsageError(str(error), hint=error.hint) from error
+
+
+def chats_named(store: "GroupTranscriptStore", keys: Sequence[str]) -> list[dict[str, Any]]:
+    """How these chats can be named, for JSON; a title is null where nobody knows it."""
+    known = [chat.session_key for chat in store.chats()]
+    return [
+        {"session_key": key, "title": store.members.title_of(key), "short_name": short_name(key, known)} for key in keys
+    ]
 
 
 def is_called(store: "GroupTranscriptStore", entry: Entry, name: str) -> bool:
@@ -63,9 +77,3 @@ def require_member(store: "GroupTranscriptStore", key: str, name: str | None) ->
 def nobody_called(name: str) -> UsageError:
     """The error of a member whom nobody knows."""
     return UsageError(f"Nobody is called {name}.", hint=f"`{again('stats', 'CHAT')}` lists the members.")
-
-
-def _listed(keys: Iterable[str]) -> str:
-    keys = list(keys)
-    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
-    return ", ".join(keys[:_LISTED]) + more

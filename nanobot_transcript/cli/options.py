@@ -3,7 +3,7 @@
 import logging
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -25,6 +25,7 @@ __all__ = [
     "IdsOption",
     "JsonOption",
     "JsonlOption",
+    "NeededChat",
     "StoreOption",
     "one_form",
     "opened_record",
@@ -35,10 +36,12 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-ChatArgument: TypeAlias = Annotated[
-    str | None,
-    typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.", show_default=False),
-]
+_CHAT: Final = typer.Argument(
+    metavar="CHAT", help="Session key, chat id, or the beginning or end of one.", show_default=False
+)
+ChatArgument: TypeAlias = Annotated[str | None, _CHAT]
+NeededChat: TypeAlias = Annotated[str, _CHAT]
+"""The same where a chat has to be named."""
 StoreOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(

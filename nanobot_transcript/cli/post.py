@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nanobot_transcript.cli.naming import chat_keys
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, NeededChat, StoreOption, opened_record
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.platform import group_key
@@ -22,9 +22,7 @@ __all__ = ["post"]
 
 
 def post(
-    chat: Annotated[
-        str, typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.", show_default=False)
-    ],
+    chat: NeededChat,
     text: Annotated[
         str | None, typer.Argument(metavar="TEXT", help="What to say; - reads it from stdin.", show_default=False)
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from nanobot_transcript.cli.moments import SinceOption, UntilOption, moment_ms
-from nanobot_transcript.cli.naming import chat_keys, is_called, one_chat, require_member
+from nanobot_transcript.cli.naming import chat_keys, chats_named, is_called, one_chat, require_member
 from nanobot_transcript.cli.options import (
     ChatArgument,
     ConfigOption,
@@ -50,7 +50,7 @@ def tail(
     """Show the newest messages, live with -f.
 
     Without a chat: of all chats, with -f also of those that begin later. -f waits for a store that is not there yet.
-    On a terminal the name of each chat stands above its messages.
+    On a terminal the name of each chat stands above its messages, with a short name that other commands take.
 
     \b
     Example:
@@ -66,7 +66,8 @@ def tail(
         keys = [] if waiting else chat_keys(opened, chat)
         newest, cursors = _newest(opened, keys, lines)
         if json:
-            emit_json({"entries": [labelled(key, entry) for key, entry in newest], "cursors": cursors})
+            entries = [labelled(key, entry) for key, entry in newest]
+            emit_json({"entries": entries, "cursors": cursors, "chats": chats_named(opened, keys)})
             return
         several = chat is None and (follow or len(keys) > 1)
         show_entry = _printer(opened, jsonl=jsonl, several=several, live=follow, ids=ids)
@@ -108,7 +109,7 @@ def show(
         entries = chosen(opened, key, since=since, until=until, member=member)
         if json:
             labels = [labelled(key, entry) for entry in entries]
-            emit_json({"session_key": key, "entries": labels})
+            emit_json({**chats_named(opened, [key])[0], "entries": labels})
             found = bool(labels)
         else:
             found = _print_all(_printer(opened, jsonl=jsonl, several=False, ids=ids), key, entries)

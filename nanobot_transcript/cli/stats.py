@@ -12,6 +12,7 @@ from nanobot_transcript.cli.output import amount, console, emit_json, number, pr
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_bot
+from nanobot_transcript.store.naming import short_name
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.tally import Tally
@@ -33,6 +34,7 @@ class _Speaker:
 @dataclass(slots=True)
 class _Chat:
     session_key: str
+    title: str
     bytes: int
     messages: int = 0
     first_ms: float | None = None
@@ -57,6 +59,7 @@ class _Chat:
         """The counts for JSON."""
         return {
             "session_key": self.session_key,
+            "title": self.title or None,
             "bytes": self.bytes,
             "messages": self.messages,
             "first_ms": self.first_ms,
@@ -110,7 +113,7 @@ def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
     counted: list[_Chat] = []
     with progress_bar("Counting") as advance:
         for done, key in enumerate(keys):
-            one = _Chat(key, sizes.get(key, 0))
+            one = _Chat(key, store.members.title_of(key) or "", sizes.get(key, 0))
             names: dict[str, str] = {}
             for entry in store.scan(key):
                 name = names.get(entry["sender"]) or names.setdefault(entry["sender"], shown_name(store, entry))
@@ -123,14 +126,21 @@ def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
 
 def _print_chats(counted: Sequence[_Chat]) -> None:
     numbers = ("messages", "people", "bots", "size")
-    print_table(["chat", *numbers, "first", "last"], [_row(one) for one in counted], right=numbers, shorten="chat")
+    named = ["name"] if any(one.title for one in counted) else []
+    keys = [one.session_key for one in counted]
+    chats = [short_name(key, keys) for key in keys] if console().is_terminal else keys
+    rows = [
+        [printable(chat), *([printable(one.title)] if named else []), *_row(one)]
+        for chat, one in zip(chats, counted, strict=True)
+    ]
+    shorten = "name" if named else "chat"
+    print_table(["chat", *named, *numbers, "first", "last"], rows, right=numbers, shorten=shorten)
 
 
 def _row(one: _Chat) -> list[str]:
     kinds = Counter(speaker.kind for speaker in one.speakers.values())
     counts = (one.messages, kinds["human"], kinds["bot"])
     return [
-        printable(one.session_key),
         *(number(count) for count in counts),
         size(one.bytes),
         _time(one.first_ms)[:10],
@@ -140,7 +150,8 @@ def _row(one: _Chat) -> list[str]:
 
 def _print_chat(one: _Chat) -> None:
     span = f" from {_time(one.first_ms)} to {_time(one.last_ms)}" if one.messages else ""
-    summary = f"{printable(one.session_key)}: {amount(one.messages, 'message')}{span}, {size(one.bytes)}"
+    named = f" ({one.title})" if one.title else ""
+    summary = f"{printable(one.session_key + named)}: {amount(one.messages, 'message')}{span}, {size(one.bytes)}"
     console().print(summary, soft_wrap=True)
     numbers = ("messages", "share", "characters")
     rows = [

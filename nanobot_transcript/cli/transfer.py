@@ -3,13 +3,12 @@
 import io
 import os
 import sys
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
-from nanobot_transcript.cli.moments import SinceOption, UntilOption, moment_ms
+from nanobot_transcript.cli.moments import SinceOption, UntilOption, day_called, moment_ms
 from nanobot_transcript.cli.naming import is_called, one_chat, require_member
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
 from nanobot_transcript.cli.output import amount, emit_json, notice, number, progress_bar
@@ -93,7 +92,8 @@ def import_(
         list[str] | None, typer.Option("--bot", metavar="NAME", help="This name in a log is a bot. Repeatable.")
     ] = None,
     day: Annotated[
-        str | None, typer.Option("--date", metavar="DAY", help="Day of a log that gives only times: 2025-11-20.")
+        str | None,
+        typer.Option("--date", metavar="DAY", help="Day of a log that has only times: 2025-11-20."),
     ] = None,
     encoding: Annotated[
         str, typer.Option("--encoding", metavar="NAME", help="Encoding of logs, such as gb18030.")
@@ -113,7 +113,7 @@ def import_(
     """
     from nanobot_transcript.store.exchange import import_file
 
-    first_day = _day(day)
+    first_day = day_called(day) if day is not None else None
     reports: list[tuple[Path, ImportReport]] = []
     with opened_store(config, store, may_begin=True) as opened:
         names = {bot.name for bot in opened.members.bots()} | set(bots or ())
@@ -172,13 +172,6 @@ def _target(path: Path, chat: str | None) -> str:
             f"{path.name} does not tell which chat it belongs to.", hint="Add --chat, such as --chat feishu:oc_team."
         )
     return key
-
-
-def _day(text: str | None) -> date | None:
-    try:
-        return date.fromisoformat(text) if text is not None else None
-    except ValueError as error:
-        raise UsageError(f"{text!r} is no day.", hint="Write it as 2025-11-20.") from error
 
 
 def _tell(path: Path, report: "ImportReport") -> None:

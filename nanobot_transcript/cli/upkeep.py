@@ -21,6 +21,7 @@ from nanobot_transcript.cli.options import (
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, number, printable, progress_bar, size
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.cli.tables import print_table
+from nanobot_transcript.store.naming import listed_chats
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.contract import MaintenanceReport, VerifyReport
@@ -65,29 +66,36 @@ def verify(
 
 @dataclass(slots=True)
 class _Choice:
-    """What a purge is to erase: in one chat or all, of one sender or all, before a time or ever."""
+    """What a purge is to erase: in one chat or all, of one sender or all, before a time or ever; ``titles`` by chat."""
 
     key: str | None
     sender: str | None
     name: str
     before_ms: float | None
     messages: Counter[str]
+    titles: dict[str, str | None]
 
     @property
     def whole(self) -> bool:
         """True when all of a chat goes."""
         return self.sender is None and self.before_ms is None
 
-    def sentence(self) -> str:
+    @property
+    def is_nothing(self) -> bool:
+        """True when there is nothing to erase; a member is forgotten also without a message."""
+        return not self.messages.total() and self.sender is None
+
+    def sentence(self, verb: str = "will") -> str:
         """What will be erased, for the person who is asked."""
         what = f"{amount(self.messages.total(), 'message')}{f' of {self.name}' if self.name else ''}"
-        where = self.key or (
-            amount(len(self.messages), "chat") if len(self.messages) != 1 else next(iter(self.messages))
-        )
+        keys = [self.key] if self.key is not None else list(self.messages)
+        where = listed_chats(keys, self.titles.get) if len(keys) == 1 else amount(len(keys), "chat")
         when = " that are older than the given time" if self.before_ms is not None else ""
         everything = self.sender is not None and self.key is None and self.before_ms is None
         known = " and what the store knows of this member" if everything else ""
-        return f"{what} in {where}{when}{known} will be erased from the disk for good."
+        whose = "this chat" if self.sender is None else "this member"
+        waiting = f" What the outbox has of {whose} goes, too." if self.before_ms is None else ""
+        return f"{what} in {where}{when}{known} {verb} be erased from the disk for good.{waiting}"
 
 
 def purge(
@@ -96,25 +104,32 @@ def purge(
         str | None, typer.Option("--member", metavar="NAME", help="Only what this person or bot said.")
     ] = None,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="TIME", help="Only what is older: 30d, 2025-11-20.")
+        str | None, typer.Option("--before", metavar="TIME", help="Only what is older: 30d, monday, 2025-11-20.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be erased; nothing is changed.")
+    ] = False,
     json: JsonOption = False,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Erase messages for good. Asks first.
 
-    A chat, what a member said, or what is old; given together they narrow each other. Says what will be erased.
+    A chat, what a member said, or what is old; given together they narrow each other. Says what will be erased. With
+    --dry-run it says no more than that, and asks and erases nothing. Exit code 1: there is nothing to erase.
 
     \b
     Example:
+      nanobot-transcript purge oc_team --before 90d --dry-run
       nanobot-transcript purge oc_team --before 90d
     """
     if chat is None and member is None and before is None:
         raise UsageError("Nothing says what to erase.", hint="Name a chat, --member or --before.")
     with opened_record(config, store) as record:
         choice = _choose(record.store, chat, member, moment_ms(before))
+        if dry_run:
+            return _tell_only(choice, json=json)
         _ask(choice, yes=yes, json=json)
         reports = record.store.purge(choice.key, sender=choice.sender, before_ms=choice.before_ms)
         if choice.before_ms is None:  # what is old goes there by itself
@@ -125,6 +140,7 @@ def purge(
     else:
         freed = sum(report.dropped_bytes for report in reports)
         notice(f"Erased {amount(choice.messages.total(), 'message')}{f', {size(freed)}' if freed else ''}.")
+    return None
 
 
 def _document(choice: _Choice, report: "MaintenanceReport") -> dict[str, Any]:
@@ -136,7 +152,9 @@ def _choose(store: "GroupTranscriptStore", chat: str | None, member: str | None,
     key = one_chat(store, chat) if chat is not None else None
     counts: dict[str, Counter[str]] = {}
     names: dict[str, str] = {}
-    for one in [key] if key is not None else chat_keys(store, None):
+    keys = [key] if key is not None else chat_keys(store, None)
+    titles = {one: store.members.title_of(one) for one in keys}
+    for one in keys:
         for entry in store.scan(one):
             if member is not None and not is_called(store, entry, member):
                 continue
@@ -144,9 +162,9 @@ def _choose(store: "GroupTranscriptStore", chat: str | None, member: str | None,
             names.setdefault(whose, shown_name(store, entry))
             counts.setdefault(whose, Counter())[one] += before_ms is None or entry["ts"] < before_ms
     if member is None:
-        return _Choice(key, None, "", before_ms, +counts.get("", Counter()))
+        return _Choice(key, None, "", before_ms, +counts.get("", Counter()), titles)
     sender = _one_sender(store, member, names)
-    return _Choice(key, sender, names.get(sender, member), before_ms, +counts.get(sender, Counter()))
+    return _Choice(key, sender, names.get(sender, member), before_ms, +counts.get(sender, Counter()), titles)
 
 
 def _one_sender(store: "GroupTranscriptStore", member: str, names: dict[str, str]) -> str:
@@ -162,12 +180,31 @@ def _one_sender(store: "GroupTranscriptStore", member: str, names: dict[str, str
     return next(iter(senders))
 
 
+def _tell_only(choice: _Choice, *, json: bool) -> None:
+    """What would be erased, on stdout."""
+    if json:
+        emit_json({"would_erase": dict(choice.messages)})
+    elif not choice.is_nothing:
+        console().print(printable(choice.sentence("would")), soft_wrap=True)
+        if len(choice.messages) > 1:
+            rows = [
+                [printable(key), printable(choice.titles[key] or ""), number(count)]
+                for key, count in choice.messages.most_common()
+            ]
+            print_table(["chat", "name", "messages"], rows, right=("messages",), shorten="chat")
+    _require_something(choice)
+
+
+def _require_something(choice: _Choice) -> None:
+    if choice.is_nothing:
+        notice("Nothing found, nothing to erase.")
+        raise typer.Exit(NEGATIVE)
+
+
 def _ask(choice: _Choice, *, yes: bool, json: bool) -> None:
     if yes:
         return
-    if not choice.messages.total() and choice.sender is None:
-        notice("Nothing found, nothing to erase.")
-        raise typer.Exit(NEGATIVE)
+    _require_something(choice)
     if json or not sys.stdin.isatty():
         raise UsageError(
             f"Cannot ask without a terminal: {choice.sentence()}", hint="Add --yes to erase without being asked."

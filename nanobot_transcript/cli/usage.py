@@ -1,10 +1,13 @@
-"""How a command says what it must be given."""
+"""What `--help` says of a command and of a group of commands."""
 
-from typing import Any
+from typing import Any, Final
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["PlainUsage"]
+__all__ = ["PlainUsage", "WholeSentences"]
+
+_UNCUT: Final = 10_000
+"""Characters, more than any first sentence has."""
 
 
 class PlainUsage(TyperCommand):
@@ -13,3 +16,14 @@ class PlainUsage(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The words of the usage line."""
         return [piece.translate({ord("{"): None, ord("}"): None}) for piece in super().collect_usage_pieces(ctx)]
+
+
+class WholeSentences(TyperGroup):
+    """A group whose list of commands has the whole first sentence of each, however narrow the terminal is."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        shown = {name: command for name, command in commands.items() if command is not None and not command.hidden}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(_UNCUT)) for name, command in shown.items()])

@@ -13,7 +13,7 @@ from nanobot_transcript.cli.output import console, printable
 from nanobot_transcript.cli.tables import shortened
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_bot
-from nanobot_transcript.session_key import split
+from nanobot_transcript.store.naming import short_name
 
 if TYPE_CHECKING:
     from datetime import date
@@ -35,7 +35,8 @@ _NAMES_HOLD: Final = 1.0
 class View:
     """Prints entries of one chat, or of ``several``; ``live`` ones at once, with their short ``ids`` if wanted.
 
-    Which chat it is stands on a terminal above its messages, wherever it changes, and elsewhere on every line.
+    Which chat it is, by title and a short name that commands take, stands on a terminal above its messages, wherever it
+    changes, and elsewhere with the whole key on every line of several chats.
     The columns are put together here, because rich takes many times as long and a chat may be of years.
     """
 
@@ -60,11 +61,14 @@ class View:
         self._chat: str = ""
         self._names: dict[tuple[str, str], str] = {}
         self._senders: dict[tuple[str, str | None], str] = {}
+        self._titles: dict[str, str] = {}
+        self._keys: list[str] = []
         self._forget_at: float = 0.0
 
     def entry(self, session_key: str, entry: Entry) -> None:
         """Print one message, or what an edit or recall did."""
-        name = printable(self._name_for(session_key, entry)).replace("\n", " ")
+        self._look_again()
+        name = _on_one_line(self._name_for(session_key, entry))
         text = self._text(session_key, entry)
         if self._terminal:
             self._in_columns(session_key, entry, name, text)
@@ -81,16 +85,28 @@ class View:
                 del self._names[next(iter(self._names))]
         return name
 
-    def _sender(self, entry: Entry) -> str:
-        """What to call the sender. Looked up, like the width, at most once a second: both may change meanwhile."""
+    def _look_again(self) -> None:
+        """Look names, titles and the width up at most once a second: they may change meanwhile."""
         now = time.monotonic()
         if now >= self._forget_at:
             self._senders.clear()
+            self._titles.clear()
+            self._keys.clear()
             self._width = self._console.width
             self._forget_at = now + _NAMES_HOLD
+
+    def _sender(self, entry: Entry) -> str:
         told = entry.get("sender_name")
         known = (entry["sender"], told if isinstance(told, str) else None)
         return self._senders.get(known) or self._senders.setdefault(known, shown_name(self._store, entry))
+
+    def _title(self, session_key: str) -> str:
+        """What the chat is called, empty where nobody knows."""
+        known = self._titles.get(session_key)
+        if known is None:
+            told = self._store.members.title_of(session_key) or ""
+            known = self._titles[session_key] = _on_one_line(told)
+        return known
 
     def _text(self, session_key: str, entry: Entry) -> str:
         op = entry.get("op")
@@ -107,7 +123,7 @@ class View:
 
     def _on_a_line(self, session_key: str, entry: Entry, name: str, text: str) -> None:
         short = f"{_short(entry):<{SHORT}}  " if self._ids else ""
-        chat = f"{printable(session_key)}  " if self._several else ""
+        chat = f"{printable(session_key)} {self._title(session_key)}".rstrip() + "  " if self._several else ""
         body = text.replace("\n", "\n    ")
         sys.stdout.write(f"{local(entry['ts']):%Y-%m-%d %H:%M:%S}  {short}{chat}{name}: {body}\n")
         if self._live:
@@ -133,13 +149,16 @@ class View:
     def _headings(self, session_key: str, day: "date") -> None:
         from rich.text import Text
 
+        if session_key != self._chat:
+            self._chat = session_key
+            self._keys = self._keys or [chat.session_key for chat in self._store.chats()]
+            short = printable(short_name(session_key, self._keys))
+            title = shortened(self._title(session_key), max(self._width - len(short) - 2, _LEAST_WIDTH))
+            told = [(title, "bold"), "  ", (short, "dim")] if title else [(short, "bold")]
+            self._console.print(Text.assemble(*told), soft_wrap=True)
         if day != self._day:
             self._day = day
             self._console.rule(Text(f"{day:%Y-%m-%d}"), style="dim", align="left")
-        if self._several and session_key != self._chat:
-            self._chat = session_key
-            chat = shortened(printable(split(session_key)[1]), self._console.width)
-            self._console.print(Text(chat, style="bold"), soft_wrap=True)
 
     def _painted(self, text: str, style: str) -> str:
         if style not in self._codes:
@@ -163,7 +182,11 @@ def _short(entry: Entry) -> str:
     """The short id of the message, or of the one that an edit or recall is about; a dash where there is none."""
     message_id = entry.get("target") if entry.get("op") else entry["message_id"]
     known = short_id(message_id) if isinstance(message_id, str) else ""
-    return printable(known).replace("\n", " ") or "-"
+    return _on_one_line(known) or "-"
+
+
+def _on_one_line(text: str) -> str:
+    return printable(text).replace("\n", " ")
 
 
 @lru_cache(_REMEMBERED)

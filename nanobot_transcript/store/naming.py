@@ -1,8 +1,8 @@
 """Chats and members as people and programs name them."""
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import UnknownNameError
@@ -12,16 +12,23 @@ from nanobot_transcript.session_key import split
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["chat_called", "chat_to_be", "in_words", "one_called", "shown_name"]
+__all__ = ["chat_called", "chat_to_be", "in_words", "listed_chats", "one_called", "short_name", "shown_name"]
+
+TitleOf: TypeAlias = Callable[[str], str | None]
+"""What a chat is called, by its session key; None where nobody knows."""
 
 _LISTED: Final = 10
+_SHORT: Final = 11
+"""Characters of a short name at least: as many as ``oc_`` and eight that tell."""
+_SHORT_ENOUGH: Final = 16
+_LEAST_END: Final = 4
 _LONGEST: Final = 200
 
 
 def chat_called(store: "GroupTranscriptStore", name: str) -> str:
-    """The session key of the chat that is named by session key, chat id, or the beginning of either.
+    """The session key of the chat that is named by session key, chat id, or the beginning or end of either.
 
-    Raises UnknownNameError, which names chats, when there is none or several begin so.
+    Raises UnknownNameError, which names chats, when there is none or several are called so.
     """
     found = _at_once(store, name)
     return found if found is not None else one_called(name, _keys(store))
@@ -38,14 +45,37 @@ def chat_to_be(store: "GroupTranscriptStore", name: str) -> str:
     return one_called(name, _keys(store))
 
 
-def one_called(name: str, keys: Sequence[str]) -> str:
-    """The one of ``keys`` that is named. Raises UnknownNameError when there is none or several begin so."""
+def one_called(name: str, keys: Sequence[str], title_of: TitleOf = lambda key: None) -> str:
+    """The one of ``keys`` that is named. Raises UnknownNameError when there is none or several are called so; it lists
+    them with their titles.
+    """
     found = _called(name, keys)
     if not found:
-        raise UnknownNameError(f"There is no chat {in_words(name)}.", hint=f"There are: {_listed(keys)}.")
+        listed = listed_chats(keys, title_of)
+        raise UnknownNameError(f"There is no chat {in_words(name)}.", hint=f"There are: {listed}.")
     if len(found) > 1:
-        raise UnknownNameError(f"Several chats are called {in_words(name)}.", hint=f"Name one of: {_listed(found)}.")
+        listed = listed_chats(found, title_of)
+        raise UnknownNameError(f"Several chats are called {in_words(name)}.", hint=f"Name one of: {listed}.")
     return found[0]
+
+
+def short_name(key: str, keys: Sequence[str]) -> str:
+    """The shortest beginning of a chat's id that means it among these ``keys``, and is long enough to go on doing so.
+
+    >>> short_name("feishu:oc_0123456789abcdef", ["feishu:oc_0123456789abcdef", "feishu:oc_team"])
+    'oc_01234567'
+    """
+    chat_id = split(key)[1]
+    least = _SHORT if len(chat_id) > _SHORT_ENOUGH else len(chat_id)
+    names = (chat_id[:length] for length in range(least, len(chat_id) + 1))
+    return next((name for name in names if _called(name, keys) == [key]), key)
+
+
+def listed_chats(keys: Sequence[str], title_of: TitleOf) -> str:
+    """The first ten of these chats for a sentence, with their titles as far as known, and how many more there are."""
+    told = [(in_words(key), title_of(key)) for key in keys[:_LISTED]]
+    listed = ", ".join(f"{key} ({in_words(title)})" if title else key for key, title in told)
+    return listed + (f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else "")
 
 
 def shown_name(store: "GroupTranscriptStore", entry: Entry) -> str:
@@ -84,9 +114,5 @@ def _called(name: str, keys: Sequence[str]) -> list[str]:
     if name in keys:
         return [name]
     by_id = [key for key in keys if split(key)[1] == name]
-    return by_id or [key for key in keys if key.startswith(name) or split(key)[1].startswith(name)]
-
-
-def _listed(keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
-    return ", ".join(map(in_words, keys[:_LISTED])) + more
+    by_beginning = by_id or [key for key in keys if key.startswith(name) or split(key)[1].startswith(name)]
+    return by_beginning or [key for key in keys if len(name) >= _LEAST_END and key.endswith(name)]

@@ -37,6 +37,22 @@ def test_tail_without_a_chat_shows_all_chats_by_time(run: Run, store: GroupTrans
     ]
 
 
+def test_the_name_of_a_group_is_shown_and_told_with_its_short_name(run: Run, store: GroupTranscriptStore) -> None:
+    key = "feishu:oc_a0553eda9014c201e6969b478895c230"
+    store.append(key, "user", "hello", "on_ada", "om_9", 1_763_600_300_000)
+    store.members.remember_chat(key, "Release 2.0")
+    assert texts(run("tail", "-n", "1").out) == [f"{key} Release 2.0  Ada: hello"]
+    named = {"session_key": key, "title": "Release 2.0", "short_name": "oc_a0553eda"}
+    assert named in run("tail", "--json").document["chats"]
+    for short in ("oc_a0553eda", "8895c230"):
+        shown = run("show", short, "--json").document
+        assert {name: shown[name] for name in named} == named
+        assert run("search", "hello", "--chat", short).code == run("stats", short).code == 0
+    assert "feishu:oc_a0553eda9014c201e6969b478895c230 (" in run("show").err
+    assert named["title"] == next(one for one in run("stats", "--json").document["chats"] if one["title"])["title"]
+    assert "Release" in run("stats").out
+
+
 def test_tail_of_no_lines_prints_nothing(run: Run, store: GroupTranscriptStore) -> None:
     assert run("tail", "-n", "0") == (0, "", "")
 
@@ -116,7 +132,8 @@ def test_show_can_be_narrowed_to_a_member_and_a_time(run: Run, store: GroupTrans
 def test_show_of_nothing_is_a_negative_result(run: Run, store: GroupTranscriptStore) -> None:
     assert run("show", "oc_team", "--since", "1m") == (1, "", "Nothing found.\n")
     ended = run("show", "oc_team", "--since", "1m", "--json")
-    assert (ended.code, ended.document) == (1, {"session_key": "feishu:oc_team", "entries": []})
+    known = {"session_key": "feishu:oc_team", "title": None, "short_name": "oc_team"}
+    assert (ended.code, ended.document) == (1, {**known, "entries": []})
 
 
 @pytest.mark.parametrize("command", ["show", "export"])

@@ -19,6 +19,12 @@ Run = Callable[..., Any]
 TEAM = "feishu:oc_team"
 
 
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Of each file below: what is in it, and when it was changed."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
 # -- stats
 
 
@@ -226,6 +232,46 @@ def test_what_waits_to_go_into_an_erased_chat_goes_too(run: Run, store: GroupTra
     assert occurs_on_disk(base_dir, "the secret plan") == []
     with Outbox(base_dir) as outbox, pytest.raises(UnknownPostError):
         outbox.status(post)
+
+
+DRY_RUNS = [
+    (["oc_team"], {TEAM: 3}),
+    (["--member", "Ada"], {TEAM: 1}),
+    (["--before", "now"], {TEAM: 3, "feishu:oc_other": 1}),
+    (["oc_team", "--member", "Ada", "--before", "now", "--yes"], {TEAM: 1}),
+]
+
+
+@pytest.mark.parametrize(("what", "erased"), DRY_RUNS)
+def test_a_dry_run_says_what_would_be_erased_and_changes_nothing(
+    run: Run, store: GroupTranscriptStore, base_dir: Path, what: list[str], erased: dict[str, int]
+) -> None:
+    with Outbox(base_dir) as outbox:
+        outbox.post(TEAM, "the secret plan")
+    before = contents(base_dir)
+    ended = run("purge", *what, "--dry-run")
+    assert (ended.code, ended.err) == (0, "")
+    told = "message" if sum(erased.values()) == 1 else "messages"
+    assert ended.out.startswith(f"{sum(erased.values())} {told}")
+    assert "would be erased from the disk for good." in ended.out
+    assert ("the outbox has" in ended.out) == ("--before" not in what)
+    assert all(key in ended.out for key in erased)
+    assert run("purge", *what, "--dry-run", "--json").document == {"would_erase": erased}
+    assert contents(base_dir) == before
+    assert run("purge", *what, "--yes", "--json").document["erased"] == erased
+
+
+def test_a_dry_run_of_nothing_is_a_negative_result(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("purge", "--before", "2020-01-01", "--dry-run")
+    assert ended == (1, "", "Nothing found, nothing to erase.\n")
+    assert run("purge", "--before", "2020-01-01", "--dry-run", "--json").document == {"would_erase": {}}
+    assert run("purge", "--dry-run").code == 2
+
+
+def test_the_name_of_a_group_that_is_about_to_be_erased_is_told(run: Run, store: GroupTranscriptStore) -> None:
+    store.members.remember_chat(TEAM, "Release 2.0")
+    assert '3 messages in feishu:oc_team ("Release 2.0") will be erased' in run("purge", "oc_team").err
+    assert "Release 2.0" in run("purge", "--before", "now", "--dry-run").out
 
 
 def test_a_member_is_erased_everywhere_by_name(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:

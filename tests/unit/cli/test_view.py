@@ -35,8 +35,8 @@ def test_every_line_fits_and_text_goes_on_in_its_column(store: GroupTranscriptSt
     shown(store, out)
     lines = seen.getvalue().splitlines()
     assert all(cell_len(line) <= 60 for line in lines)
-    assert lines[0].startswith("2025-11-")
-    assert lines[1][5:] == "            Ada When is the 发布?"
+    assert (lines[0], lines[1][:8]) == ("oc_team", "2025-11-")
+    assert lines[2][5:] == "            Ada When is the 发布?"
     start = lines.index(next(line for line in lines if "请在" in line))
     assert all(line.startswith(" " * 21) and line[21] != "，" for line in lines[start + 1 :])
     assert lines[-1].strip() == "and a tab"
@@ -57,9 +57,27 @@ def test_short_ids_have_a_column_and_every_line_still_fits(store: GroupTranscrip
     shown(store, out, ids=True)
     lines = seen.getvalue().splitlines()
     assert all(cell_len(line) <= 60 for line in lines)
-    assert lines[1][5:] == "     om_1            Ada When is the 发布?"
-    assert " 2d13f0e4            Ada 请在" in lines[4]
-    assert lines[5].startswith(" " * 30 + lines[5][30])
+    assert lines[2][5:] == "     om_1            Ada When is the 发布?"
+    assert " 2d13f0e4            Ada 请在" in lines[5]
+    assert lines[6].startswith(" " * 30 + lines[6][30])
+
+
+def test_each_chat_has_its_name_above_its_messages_and_a_short_name_that_commands_take(
+    store: GroupTranscriptStore,
+) -> None:
+    keys = [f"feishu:oc_{number}0553eda9014c201e6969b478895c230" for number in "12"]
+    store.members.remember_chat(keys[0], "发布群 2.0 " * 9)
+    for number, key in enumerate(keys):
+        store.append(key, "user", "hello", "on_ada", f"om_{number}", 1_763_600_240_000)
+    out, seen = terminal(40)
+    view = View(store, several=True, out=out)
+    for key in (keys[0], keys[0], keys[1], keys[0]):
+        view.entry(key, store.recent(key, 1).entries[0])
+    lines = [line for line in seen.getvalue().splitlines() if "hello" not in line and "─" not in line]
+    assert [line.split("  ")[-1] for line in lines] == ["oc_10553eda", "oc_20553eda", "oc_10553eda"]
+    assert lines[0].startswith("发布群 2.0 发…")
+    assert all(cell_len(line) <= 40 for line in lines)
+    assert "\x1b" not in seen.getvalue()
 
 
 def test_an_edit_and_a_recall_show_the_id_of_the_message_they_are_about(store: GroupTranscriptStore) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidEntryError, UnknownNameError
-from nanobot_transcript.store.naming import chat_called, chat_to_be, in_words, shown_name
+from nanobot_transcript.store.naming import chat_called, chat_to_be, in_words, one_called, short_name, shown_name
 
 START = 1_763_600_000_000
 
@@ -29,10 +29,45 @@ def store(make_store: Callable[[], GroupTranscriptStore]) -> GroupTranscriptStor
         ("C42", "slack:C42"),
         ("C4", "slack:C42"),
         ("slack:", "slack:C42"),
+        ("team", "feishu:oc_team"),
+        ("_tea", "feishu:oc_tea"),
     ],
 )
-def test_a_chat_is_named_by_key_id_or_the_beginning_of_either(store: GroupTranscriptStore, name: str, key: str) -> None:
+def test_a_chat_is_named_by_key_id_or_the_beginning_or_end_of_either(
+    store: GroupTranscriptStore, name: str, key: str
+) -> None:
     assert chat_called(store, name) == chat_to_be(store, name) == key
+
+
+def test_an_end_has_four_characters_and_goes_behind_a_beginning(store: GroupTranscriptStore) -> None:
+    with pytest.raises(UnknownNameError, match="There is no chat tea"):
+        chat_called(store, "tea")
+    store.append("talk:team", "user", "hello", "on_ada", "om_9", START)
+    assert chat_called(store, "team") == "talk:team"
+
+
+RANDOM = "oc_a0553eda9014c201e6969b478895c230"
+
+
+@pytest.mark.parametrize(
+    ("others", "short"),
+    [
+        ([], "oc_a0553eda"),
+        (["feishu:oc_a0553edb0000"], "oc_a0553eda"),
+        (["feishu:oc_a0553eda9014f0000000"], "oc_a0553eda9014c"),
+        (["feishu:oc_a0553eda"], "oc_a0553eda9"),
+        ([f"talk:{RANDOM}"], f"feishu:{RANDOM}"),
+    ],
+)
+def test_a_short_name_means_one_chat_only(others: list[str], short: str) -> None:
+    key = f"feishu:{RANDOM}"
+    keys = [*others, key]
+    assert short_name(key, keys) == short
+    assert one_called(short, keys) == key
+
+
+def test_an_id_that_can_be_read_is_not_shortened() -> None:
+    assert short_name("feishu:oc_release_team", ["feishu:oc_release_team"]) == "oc_release_team"
 
 
 @pytest.mark.parametrize(
