@@ -67,12 +67,17 @@ _STOP: Final = _pattern(
 _STOPS: Final = re.compile(
     r"(?:请|那|就|先|你们?|您|都|啊|哎){0,3}(?:不用|不必|别|不要|不许)(?:你们?|您|再)?"
     r"(?:回复?|管|查|看|发|动|回?答|说话?|理|接话|插嘴|吵)?(?:了|啦|吧|话|哈|我们?|它|呢)?"
-    r"|(?:我)?(?:又)?(?:没|不是|没有)(?:在)?[问叫]你们?(?:的|呢|啊|哈)?|闭嘴|算了吧?|先别"
+    r"|(?:我)?(?:又)?(?:没|不是|没有)(?:在)?[问叫]你们?(?:的|呢|啊|哈)?|闭嘴|算了吧?|先别|(?:我)?[问叫喊@]错(?:人|了)了?"
     r"|(?:please )?(?:no need(?: to (?:answer|reply|respond))?|don'?t (?:answer|reply|respond|bother)"
-    r"|(?:i'?m |i am |i was(?:n'?t)? )?not (?:you|asking you)|ignore (?:that|this|it|me)|never ?mind|say nothing)",
+    r"|(?:i'?m |i am |i was(?:n'?t)? )?not (?:you|asking you)|ignore (?:that|this|it|me)|never ?mind|say nothing"
+    r"|wrong (?:bot|person)|shut up)",
     re.IGNORECASE,
 )
 """A whole clause."""
+_SORRY: Final = re.compile(
+    r"^(?:(?:oh|no(?! need)|nope|oops|(?:i'?m )?sorry|抱歉|不好意思|对不起) )+|(?: (?:sorry|抱歉|不好意思|对不起))+$",
+    re.IGNORECASE,
+)
 _CLAUSES: Final = re.compile(r"[\s,，。.!！;；:：~～…@＠]+")
 _MYSELF: Final = re.compile(r"(?:我|咱|i\b|i'|we\b|us\b)", re.IGNORECASE)
 _BOTS: Final = _pattern(
@@ -119,10 +124,10 @@ def tells_to_stop(text: str, names: frozenset[str]) -> bool:
 
     >>> tells_to_stop("Alpha 不用回了，我自己来", frozenset({"alpha"}))
     True
-    >>> tells_to_stop("别管格式，先发出来", frozenset())
-    False
+    >>> tells_to_stop("oh sorry, not you", frozenset()), tells_to_stop("别管格式，先发出来", frozenset())
+    (True, False)
     """
-    said = " ".join(filter(None, _CLAUSES.split(beside_names(folded(text[:_LOOKED_AT]), names))))
+    said = _SORRY.sub("", " ".join(filter(None, _CLAUSES.split(beside_names(folded(text[:_LOOKED_AT]), names)))))
     stop = _STOPS.match(said)
     if stop is None or not stop[0]:
         return False

@@ -13,7 +13,7 @@ from nanobot_transcript.relevance.links import Links, links, pairs
 from nanobot_transcript.relevance.model import shipped_model
 from nanobot_transcript.relevance.nearness import closeness
 from nanobot_transcript.relevance.phrases import Phrases, grams
-from nanobot_transcript.relevance.requests import asks_anybody, wording
+from nanobot_transcript.relevance.requests import asks_anybody, tells_to_stop, wording
 from nanobot_transcript.relevance.scene import Turn
 from nanobot_transcript.relevance.text import terms
 from nanobot_transcript.relevance.topics import affinities, is_general, topics
@@ -151,6 +151,26 @@ def test_names_that_hold_what_stands_between_names_cost_no_time() -> None:
 )
 def test_idioms_ask_nobody(text: str, asks: bool) -> None:
     assert asks_anybody(text) is asks
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("not you, sorry", True),
+        ("oh sorry, wrong bot", True),
+        ("no need, sorry", True),
+        ("shut up", True),
+        ("抱歉，问错人了", True),
+        ("不是问你，不好意思", True),
+        ("sorry", False),
+        ("sorry, I meant Friday", False),
+        ("wrong person in the list", False),
+        ("问错了一个问题", False),
+        ("no problem", False),
+    ],
+)
+def test_who_sends_a_bot_away_may_say_sorry(text: str, stops: bool) -> None:
+    assert tells_to_stop(text, frozenset()) is stops
 
 
 def test_a_phrase_does_not_hang_on_who_is_named_in_it() -> None:
