@@ -13,6 +13,7 @@ import typer
 from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings, warn_of_record
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
+from nanobot_transcript.cli.supervised import tell_ready
 from nanobot_transcript.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             await _listen_again(runner, settings)
         gc.collect()
         gc.freeze()  # what a hub is made of stays: looking through it again and again would stop all its clients
+        tell_ready()
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
         else:
