@@ -52,7 +52,7 @@ def client(folders: dict[str, Path], tmp_path: Path) -> Client:
     environment["HOME"] = str(tmp_path)
 
     def connect(agent: str) -> AbstractAsyncContextManager[SdkClient]:
-        (printed,) = re.findall(r"nanobot-transcript (mcp-config .*--servers filebox --write)", README.read_text("utf-8"))
+        (printed,) = re.findall(r"transcript (mcp-config .*filebox --write)", README.read_text("utf-8"))
         program = [sys.executable, "-m", "nanobot_transcript.cli", *printed.split()]
         subprocess.run(program, cwd=folders[agent], env=environment, check=True, capture_output=True, timeout=PATIENCE)
         written = json.loads((folders[agent] / ".mcp.json").read_text(encoding="utf-8"))
