@@ -153,8 +153,7 @@ def test_every_page_says_once_what_to_do_while_the_hub_does_not_answer(
 ) -> None:
     agent.ask("Still there?", wait=0)
     hint = "Is nanobot-transcript serve running? This page tries again by itself."
-    page = open_page("#/questions", base=line.address, phone=phone)
-    page.get_by_role("link", name=agent.name).first.click()
+    page = agent.talk(open_page("#/questions", base=line.address, phone=phone))
     page.get_by_role("log").get_by_text("Still there?").wait_for()
     failed = list[str]()
     page.on("requestfailed", lambda request: failed.append(request.url))

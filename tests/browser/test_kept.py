@@ -127,11 +127,10 @@ def test_the_browser_asks_before_a_page_is_left_with_a_file_that_was_not_sent(
 def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, agent: Agent) -> None:
     answer = agent.ask("Red or blue?", options=["Red", "Blue"])
     page = agent.talk(open_page("#/questions"))
-    page.get_by_text("Blue", exact=True).click()
     fill(page, "as the sea")
+    page.get_by_text("Blue", exact=True).click()
     page.reload()
-    page.get_by_role("radio", name="Blue").wait_for()
-    expect(page.get_by_role("radio", name="Blue")).to_be_checked()
+    page.get_by_role("button", name="Blue", pressed=True).wait_for()
     expect(page.get_by_role("textbox", name="Your answer")).to_have_value("as the sea")
     send(page)
     assert said(answer) == ["Blue\n\nas the sea"]

@@ -211,6 +211,7 @@ function Frame({ about }: { about: About }) {
               [pages.length > 1 ? `1 – ${pages.length}` : "1", "keyPages"],
               ["/", "keySearch"],
               ["j  k", "keyRows"],
+              ...(asks ? [["1 – 9", "keyOption"], ["u", "keyUndo"]] : []),
               ["c", "keyWrite"],
               ["Ctrl + Enter", "keySend"],
               ["Enter", "keyEnter"],
