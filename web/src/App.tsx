@@ -24,6 +24,7 @@ import { cameWithToken } from "@/lib/token";
 import { cn } from "@/lib/utils";
 import { BoxesPage } from "@/pages/boxes";
 import { GroupsPage } from "@/pages/groups";
+import { Home } from "@/pages/home";
 import { IoPage } from "@/pages/io";
 import { MailPage } from "@/pages/mail";
 import { QuestionsPage } from "@/pages/questions";
@@ -98,7 +99,7 @@ function Frame({ about }: { about: About }) {
   const place = usePlace();
   const [help, setHelp] = useState(false);
   const pages = PAGES.filter((page) => about.pages.includes(page.name));
-  const page = pages.find((each) => each.name === place[0]) ?? (place[0] ? undefined : pages[0]);
+  const page = pages.find((each) => each.name === place[0]);
 
   useKeys({
     "?": () => setHelp(true),
@@ -200,8 +201,9 @@ function Frame({ about }: { about: About }) {
         </div>
         <main id="main" tabIndex={-1} className="group/main flex min-h-0 flex-1 flex-col outline-none">
           <Away broken={connection === "offline" || (page?.name === QUESTIONS && line === "offline" && !refused)} />
-          {page && !opensQuestions && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
-          {!page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
+          {!place[0] && !opensQuestions && <Home pages={pages.map((each) => each.name)} />}
+          {page && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
+          {place[0] && !page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>
       </div>
       <Dialog open={help} title={t("keys")} onClose={() => setHelp(false)}>
