@@ -9,6 +9,7 @@ import * as io from "@/words/io";
 import * as letters from "@/words/letters";
 import * as mail from "@/words/mail";
 import * as questions from "@/words/questions";
+import * as statistics from "@/words/statistics";
 import * as system from "@/words/system";
 
 const en = {
@@ -19,6 +20,7 @@ const en = {
   ...mail.en,
   ...boxes.en,
   ...io.en,
+  ...statistics.en,
   ...system.en,
 };
 
@@ -33,6 +35,7 @@ const zh: Record<Key, string> = {
   ...mail.zh,
   ...boxes.zh,
   ...io.zh,
+  ...statistics.zh,
   ...system.zh,
 };
 
