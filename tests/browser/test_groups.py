@@ -1,10 +1,12 @@
 """What a person sees of a group beside what was said: threads, questions that have ended, and the two charts."""
 
+import re
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import pytest
 from browser.conftest import needs_axe
 from browser.expecting import drawn, expect
 from browser.people import Agent, Blocks, fill, said, send
@@ -14,6 +16,9 @@ from support.web_home import CHAT, WebHome
 
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, Stage
+from transcript_channels.feishu import text_of
+from transcript_mcp.assistant.group_cards import question_card
+from transcript_mcp.assistant.values import Choice, Option, Question
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -242,6 +247,129 @@ def test_a_card_whose_question_has_ended_asks_for_no_answer(open_page: OpenPage,
     expect(card.get_by_role("link")).to_have_count(1)
     link.click()
     page.get_by_role("log").get_by_text("Deploy now?").wait_for()
+
+
+def post_card(home: WebHome, question: Question, message_id: str) -> None:
+    """A bot shows a question's card in the group, and writes it down."""
+    text = text_of("interactive", question_card(question))
+    now = int(time.time() * 1000)
+    home.store.append(
+        CHAT, "assistant", text, "Beta", message_id, now, sender_kind="bot", msg_type="interactive", source="send"
+    )
+
+
+def question(agent: Agent, text: str, *options: str, multiple: bool = False) -> Question:
+    choices = (Choice("", options=tuple(map(Option, options)), multiple=multiple),) if options else ()
+    return Question("local", "q", "question", text, agent=agent.name, project="/srv/shop", choices=choices)
+
+
+@needs_axe
+def test_a_button_of_a_card_answers_what_an_agent_asks(
+    open_page: OpenPage, home: WebHome, agent: Agent, picture: Picture
+) -> None:
+    options = ["Ship it", "Wait for  Monday", "x" * 150]
+    asked = agent.ask("Ship 1.4 now?", options=options)
+    post_card(home, question(agent, "Ship 1.4 now?", *options), "om_ship")
+    page = open_page(GROUP)
+    card = page.locator("#m-om_ship")
+    buttons = card.get_by_role("button", name=re.compile(r"^\d\. "))
+    expect(buttons).to_have_count(3)
+    assert "[button" not in card.inner_text()
+    assert faults(page, GROUP) == []
+    picture(page, "groups-card")
+    card.get_by_role("button", name="2. Wait for Monday").click()
+    assert said(asked) == ["Wait for  Monday"]
+    card.get_by_role("link", name="Answered: see it on the page of questions").wait_for()
+    expect(card.get_by_role("button", name=re.compile(r"^\d\. "))).to_have_count(0)
+    card.locator("[data-button]", has_text="2. Wait for Monday").get_by_label("This is the answer.").wait_for()
+    expect(card.get_by_label("This is the answer.")).to_have_count(1)
+
+
+def test_of_a_card_on_which_several_may_be_chosen_all_chosen_ones_are_the_answer(
+    open_page: OpenPage, home: WebHome, agent: Agent
+) -> None:
+    asked = agent.ask("Which hosts?", options=["one", "two", "three"], multiple=True)
+    post_card(home, question(agent, "Which hosts?", "one", "two", "three", multiple=True), "om_hosts")
+    card = open_page(GROUP, phone=True).locator("#m-om_hosts")
+    expect(card.get_by_role("button", name="Send")).to_be_disabled()
+    for name in ("three", "two", "one", "two"):
+        card.get_by_role("button", name=name, exact=True).click()
+    card.get_by_role("button", name="Send").click()
+    assert said(asked) == ["one, three"]
+
+
+def test_a_card_is_matched_with_the_question_whose_options_it_shows(
+    open_page: OpenPage, home: WebHome, agent: Agent
+) -> None:
+    agent.ask("Go on?", options=["Yes", "No"])
+    post_card(home, question(agent, "Go on?", "Never", "Ever"), "om_never")
+    card = open_page(GROUP).locator("#m-om_never")
+    card.get_by_role("link", name="Answer it on the page of questions").wait_for()
+    expect(card.locator("[data-button]")).to_have_text(["1. Never", "2. Ever"])
+    expect(card.get_by_role("button", name=re.compile(r"^\d\. "))).to_have_count(0)
+
+
+@needs_axe
+def test_buttons_that_only_the_platform_can_press_are_shown_as_what_they_are(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    card = {
+        "elements": [
+            {"tag": "markdown", "content": "Build **41** is red."},
+            {
+                "tag": "action",
+                "actions": [
+                    {"tag": "button", "text": {"tag": "plain_text", "content": "Retry [all]"}, "value": {}},
+                    {"tag": "button", "text": {"tag": "plain_text", "content": "Log"}, "url": "https://ci.test/41"},
+                ],
+            },
+        ]
+    }
+    now = int(time.time() * 1000)
+    for message_id, text in (("om_ci", text_of("interactive", card)), ("om_plain", "[ERROR]\nThat was all.")):
+        home.store.append(
+            CHAT, "assistant", text, "Beta", message_id, now, sender_kind="bot", msg_type="interactive", source="event"
+        )
+    page = open_page(GROUP, phone=True)
+    shown = page.locator("#m-om_ci")
+    expect(shown.locator("[data-button]")).to_have_text("Retry [all]")
+    shown.get_by_text("These buttons work in the chat app only.").wait_for()
+    assert shown.get_by_role("link", name="Log").get_attribute("href") == "https://ci.test/41"
+    expect(page.locator("#m-om_plain [data-button]")).to_have_count(0)
+    assert page.evaluate(TOO_WIDE) == []
+    assert faults(page, GROUP) == []
+    picture(page, "phone-groups-card")
+
+
+@needs_axe
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_code_has_colours_and_is_copied_with_a_button(open_page: OpenPage, home: WebHome, dark: bool) -> None:
+    code = 'def hello(name: str) -> None:\n    # greet\n    print(f"Hello {name}", 3)'
+    name = f"om_code_{dark}"
+    home.say("Alpha", f"Here:\n\n```python\n{code}\n```\n\nand\n\n```elvish\n<b>plain</b>\n```", name)
+    page = open_page(GROUP, dark=dark)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    message = page.locator(f"#m-{name}")
+    message.locator(".hljs-comment", has_text="# greet").wait_for()
+    assert message.locator("pre").first.inner_text() == code
+    colours = message.locator("pre span").evaluate_all("all => all.map((each) => getComputedStyle(each).color)")
+    assert len(set(colours)) >= 4
+    assert message.locator("pre").last.inner_html() == "<code>&lt;b&gt;plain&lt;/b&gt;</code>"
+    message.get_by_role("button", name="Copy the code").first.click()
+    message.get_by_role("status").get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == code
+    assert faults(page, GROUP) == []
+
+
+def test_code_is_copied_also_where_the_browser_gives_the_page_no_clipboard(open_page: OpenPage, home: WebHome) -> None:
+    home.say("Alpha", "```sh\nmake test\n```", "om_sh")
+    page = open_page(GROUP, script="Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.locator("#m-om_sh").get_by_role("button", name="Copy the code").click()
+    page.locator("#m-om_sh").get_by_role("status").get_by_text("Copied").wait_for()
+    field = page.get_by_role("textbox", name="Say something in the group")
+    field.focus()
+    page.keyboard.press("Control+V")
+    expect(field).to_have_value("make test")
 
 
 def answer(page: "Page", agent: Agent, asked: "Future[Blocks]") -> None:

@@ -111,6 +111,21 @@ def test_mail_is_read_with_its_summary_searched_and_written_as_a_person(
     page.get_by_role("heading", name="Hold the release").wait_for()
 
 
+def test_file_box_opens_where_mail_is_unread_and_stays_there(open_page: OpenPage, home: WebHome) -> None:
+    for number in range(3):
+        home.boxes.mailbox("qa_agent").send("ops_agent", "INFO", f"Disk {number}", "It fills up.")
+    page = open_page("#/boxes")
+    page.get_by_role("link", name="Disk 2").wait_for()
+    assert page.url.endswith("#/boxes/ops_agent")
+    page.locator("[data-connection=live]").first.wait_for()
+    for number in range(4):
+        home.boxes.mailbox("ops_agent").send("qa_agent", "INFO", f"Late {number}", "It was full.")
+    page.get_by_role("combobox").get_by_role("option", name="qa_agent (4)").wait_for(state="attached")
+    assert page.url.endswith("#/boxes/ops_agent")
+    page.get_by_role("link", name="FileBox").click()
+    page.get_by_role("link", name="Late 3").wait_for()
+
+
 def test_mailboxes_are_read_answered_and_emptied_as_an_agent(
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:
@@ -188,7 +203,7 @@ def test_the_token_leaves_the_address_and_is_asked_for_without_one(open_page: Op
     wrong.clear()
 
 
-PLACES = (GROUP, "#/groups", THREAD, "#/boxes/qa_agent/inbox", "#/questions", "#/io/build", "#/system")
+PLACES = (GROUP, "#/groups", THREAD, "#/boxes/qa_agent/inbox", "#/questions", "#/io/build", "#/statistics", "#/system")
 
 
 TOO_WIDE = """[document.documentElement, ...document.querySelectorAll("main *")]

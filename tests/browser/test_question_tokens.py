@@ -111,7 +111,7 @@ def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, o
     page.get_by_role("button", name="Change").click()
     enter(page, MINE)
     page.get_by_text("With the token …mine").wait_for()
-    assert {"Groups", "Questions", "Mail", "System"} <= set(pages(page))
+    assert {"Groups", "Questions", "Agent Mail", "System"} <= set(pages(page))
     page.locator("[data-connection=live]").first.wait_for()
     assert page.get_by_text("Deploy the shop?").count() == 0
     page.get_by_role("button", name="Change").click()

@@ -138,7 +138,7 @@ def test_a_letter_in_another_project_takes_nobody_out_of_the_one_they_see(open_p
     expect(project).to_have_value(PROJECT)
     page.get_by_role("dialog").get_by_text("BlueLake", exact=True).wait_for()
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Mail").first.click()  # where somebody wrote last, when it is opened anew
+    page.get_by_role("link", name="Agent Mail").first.click()  # where somebody wrote last, when it is opened anew
     expect(project).to_have_value("/srv/elsewhere")
 
 

@@ -10,6 +10,7 @@ import * as letters from "@/words/letters";
 import * as mail from "@/words/mail";
 import * as questions from "@/words/questions";
 import * as start from "@/words/start";
+import * as statistics from "@/words/statistics";
 import * as system from "@/words/system";
 
 const en = {
@@ -21,6 +22,7 @@ const en = {
   ...boxes.en,
   ...io.en,
   ...start.en,
+  ...statistics.en,
   ...system.en,
 };
 
@@ -36,6 +38,7 @@ const zh: Record<Key, string> = {
   ...boxes.zh,
   ...io.zh,
   ...start.zh,
+  ...statistics.zh,
   ...system.zh,
 };
 
