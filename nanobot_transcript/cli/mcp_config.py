@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.cli.mcp_clients import Client, Endpoint
     from nanobot_transcript.settings import LoadedSettings
 
-__all__ = ["mcp_config"]
+__all__ = ["mcp_config", "program"]
 
 _DEFAULT: Final = "transcript,filebox"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -117,7 +117,7 @@ def _endpoint(
             raise UsageError(f"{alone[0]} cannot stand in one entry with others.", hint=hint)
         settings = read_settings(config, store)
         _warn_of_variables(client, settings)
-        return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))
+        return Endpoint(names, program(), ("mcp", ",".join(names), *_origin(settings)))
     if store is not None:
         raise UsageError("A hub has a store of its own.", hint="Give --store to `nanobot-transcript serve`.")
     return _called(names, url, read_settings(config, None, dotenv="none"))
@@ -163,7 +163,7 @@ def _warn_of_variables(client: "Client", settings: "LoadedSettings") -> None:
         )
 
 
-def _program() -> str:
+def program() -> str:
     """The whole path, because a client with windows does not know the PATH of this terminal."""
     beside = Path(sys.executable).with_name("nanobot-transcript")
     return str(beside) if beside.exists() else shutil.which("nanobot-transcript") or "nanobot-transcript"
