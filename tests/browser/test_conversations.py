@@ -32,6 +32,8 @@ def test_choosing_an_option_leaves_a_long_conversation_in_place(
     answer = agent.ask("Which branch?", options=["main", "dev"])
     page = agent.talk(open_page("#/questions", phone=phone))
     page.get_by_text("Step 29 is done.").wait_for()
+    fill(page, "At nine.")
+    page.get_by_role("log").focus()
     page.keyboard.press("2")
     expect(page.get_by_role("button", name="dev", pressed=True)).to_be_focused()
     page.locator("footer input[type=file]").evaluate("(each) => each.focus()")
@@ -40,23 +42,23 @@ def test_choosing_an_option_leaves_a_long_conversation_in_place(
     picture(page, f"questions-chosen-{'phone' if phone else 'wide'}")
     assert page.evaluate(root) == [0, 0]
     send(page)
-    assert said(answer) == ["dev"]
+    assert said(answer) == ["dev\n\nAt nine."]
 
 
 def test_answer_this_leads_to_where_it_is_answered(open_page: OpenPage, agent: Agent) -> None:
     agent.ask("Red or blue?", wait=0).result()
-    agent.ask("Which branch?", options=["main", "dev"], free_text=False, wait=0)
+    agent.ask("Which branch?", options=["main", "dev"], multiple=True, free_text=False, wait=0)
     page = agent.talk(open_page("#/questions"))
     page.locator("article", has_text="Which branch?").get_by_role("button", name="Answer this one").click()
     expect(page.locator("article[data-aimed]", has_text="Which branch?")).to_be_focused()
     page.keyboard.press("1")
-    expect(page.get_by_role("button", name="main", pressed=True)).to_be_focused()
+    expect(page.get_by_role("checkbox", name="main", checked=True)).to_be_focused()
     page.locator("article", has_text="Red or blue?").get_by_role("button", name="Answer this one").click()
     page.wait_for_function(f"() => ({FOCUSED}) === 'Your answer …'")
     page.keyboard.type("1 is red")
     expect(page.get_by_role("textbox", name="Your answer")).to_have_value("1 is red")
-    page.get_by_role("button", name="Write unasked").click()
-    page.wait_for_function(f"() => ({FOCUSED}).startsWith('Write to')")
+    page.get_by_role("button", name="Send a note").click()
+    page.wait_for_function(f"() => ({FOCUSED}).endsWith('a note …')")
     page.get_by_role("button", name="Answer it").click()
     page.wait_for_function(f"() => ({FOCUSED}) === 'Your answer …'")
 
@@ -101,7 +103,7 @@ def test_a_box_in_which_somebody_is_about_to_write_does_not_become_the_answer_to
     fill(page, "Yes.")
     send(page)
     assert said(answer) == ["Yes."]
-    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").focus()
+    page.get_by_role("textbox", name=f"Send {agent.name} a note").focus()
     agent.ask("Drop the database?", wait=0)
     page.get_by_role("log").get_by_text("Drop the database?").wait_for()
     page.keyboard.type("ok")
@@ -116,7 +118,7 @@ def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
     fill(page, "Yes.")
     send(page)
     assert said(answer) == ["Yes."]
-    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").focus()
+    page.get_by_role("textbox", name=f"Send {agent.name} a note").focus()
     page.clock.pause_at(time.time() + 5)  # by its clock nobody pauses
     here = page.url
     agent.ask("Drop the database?", wait=0)
@@ -225,7 +227,7 @@ def test_a_very_long_text_is_folded_until_somebody_wants_all_of_it(
     log.get_by_text("Line 199 of it").wait_for()
     drawn(page)  # a box that follows its end would have moved by now
     assert log.evaluate(top) == before
-    page.get_by_role("button", name="Show the beginning only").click()
+    page.get_by_role("button", name="Show less").click()
     log.get_by_text("Line 199 of it").wait_for(state="detached")
 
 

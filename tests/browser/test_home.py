@@ -161,7 +161,7 @@ def test_notices_are_offered_when_the_first_question_comes(
     empty: str, open_page: OpenPage, picture: Picture, language: str, phone: bool
 ) -> None:
     offer, yes, bell = (
-        ("Get a notice when an agent asks?", "Turn on", "Notices and sound")
+        ("Get a notification when an agent asks?", "Turn on", "Notifications and sound")
         if language == "en-US"
         else ("有智能体提问时通知你？", "开启", "桌面通知与提示音")
     )
@@ -185,12 +185,12 @@ def test_notices_that_somebody_does_not_want_are_not_offered_again(empty: str, o
     ask(empty, "Deploy first?")
     page = open_page("#/questions", base=empty, script=STUBS)
     page.get_by_role("button", name="Not now").click()
-    expect(page.get_by_text("Get a notice")).to_have_count(0)
+    expect(page.get_by_text("Get a notification")).to_have_count(0)
     page.reload()
     page.locator("article[data-aimed]").wait_for()
-    assert page.get_by_text("Get a notice").count() == 0
+    assert page.get_by_text("Get a notification").count() == 0
     ask(empty, "Deploy second?")
     page.locator("a[data-row]", has_text="Deploy second?").wait_for()
     assert page.evaluate("[heard.notices.length, heard.tones]") == [0, 0]
-    page.get_by_role("button", name="Notices and sound").click()  # who wants them later
+    page.get_by_role("button", name="Notifications and sound").click()  # who wants them later
     page.locator("button[aria-pressed=true]").wait_for()

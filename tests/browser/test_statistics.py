@@ -86,8 +86,8 @@ def test_what_bots_did_and_how_soon_and_which_calls_are_left_is_drawn(
 
 def test_a_group_in_which_nothing_was_said_has_no_picture(open_page: OpenPage) -> None:
     page = open_page(f"#/statistics/7/{quote('feishu:oc_nobody', safe='')}")
-    page.get_by_text("Nobody said anything in these days").wait_for()
-    page.get_by_text("No bot has noted a decision in these days.").wait_for()
+    page.get_by_text("No messages in this period").wait_for()
+    page.get_by_text("No decisions by bots in this period.").wait_for()
     expect(page.get_by_role("img", name="Messages by day")).to_have_count(0)
 
 

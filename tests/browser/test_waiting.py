@@ -478,14 +478,14 @@ def test_keys_go_to_pages_only_where_nothing_waits_for_them(show: Show, agent: A
     answer = agent.ask("Deploy now?", options=YES_NO)
     page = show()
     at_hand(page, "Deploy now?")
-    for key in ("6", "3", "9"):  # there are no such options
+    for key in ("7", "3", "9"):  # there are no such options
         page.keyboard.press(key)
     drawn(page)
     assert "#/questions" in page.url
     press(page, "Deploy now?", "1")
     assert said(answer) == ["Yes"]
     page.locator("article[data-state=answered]").wait_for()
-    page.keyboard.press("6")
+    page.keyboard.press("7")
     page.get_by_role("heading", name="Stores").wait_for()
 
 

@@ -2,14 +2,14 @@
 
 export const en = {
   startTitle: "What would you like to see here?",
-  startHint: "Run one of these on the machine where `nanobot-transcript serve` runs. Whatever comes first opens here by itself.",
+  startHint: "Run one of these commands on the machine where `nanobot-transcript serve` runs. What arrives first opens here by itself.",
   startQuestions: "Answer your agents' questions",
   startQuestionsHint: "For Claude Code, in the agent's project. Then restart the agent and tell it: “Ask me with ask_question before you change anything.”",
-  startQuestionsMore: "Instead of `claude-code`, name the agent you use; `nanobot-transcript mcp-config --help` lists them.",
+  startQuestionsMore: "For another agent, replace `claude-code`; `nanobot-transcript mcp-config --help` lists the names.",
   startBots: "Bots in a group chat",
-  startBotsHint: "For your nanobot bots, in the environment of nanobot. Then restart them.",
-  startAgentHint: "For any other agent, with its settings in a file:",
-  startDemoHint: "To see it first, without an account, on a page of its own:",
+  startBotsHint: "For your nanobot bots, in nanobot's environment. Then restart them.",
+  startAgentHint: "For any other agent, with a settings file:",
+  startDemoHint: "To try it first, with no account, on a page of its own:",
   startMail: "Mail between agents",
   startMailHint: "For Claude Code, in the project. Then restart the agent.",
 };
