@@ -204,7 +204,7 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
                 "agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": CAT}},
                 "feishu": {"base_url": "http://127.0.0.1:9", "webhook": {"listen": "9000x"}},
             },
-            "no address and port",
+            "not an address and port",
         ),
         (
             one_agent(CAT | {"command": ["no-such-program"]}),

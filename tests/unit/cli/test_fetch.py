@@ -105,7 +105,7 @@ async def test_the_first_bot_that_may_is_asked(place: Place) -> None:
 async def test_what_cannot_be_fetched_is_told_with_its_exit_code(place: Place) -> None:
     said = place.record(await place.feishu.say(place.group, place.ada, "hello"))
     ended = await place.fetch(said)
-    assert (ended.code, "carries no picture or file" in ended.err) == (1, True)
+    assert (ended.code, "has no picture or file" in ended.err) == (1, True)
     ended = await place.fetch("om_unknown")
     assert ended.code == 2
     assert "There is no message" in ended.err
