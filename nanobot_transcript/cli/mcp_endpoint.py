@@ -35,10 +35,10 @@ def endpoint_of(
     if alone and len(names) > 1 and not called:
         own = f"ive it an entry of its own: --servers {alone[0]}"
         hint = f"Add --http for the hub's servers, or g{own}" if client.calls else f"G{own}"
-        raise UsageError(f"{alone[0]} cannot stand in one entry with others.", hint=hint)
+        raise UsageError(f"{alone[0]} cannot share an entry with others.", hint=hint)
     if called or HUB_ONLY.keys() & set(names):
         if store is not None:
-            raise UsageError("A hub has a store of its own.", hint="Give --store to `nanobot-transcript serve`.")
+            raise UsageError("A hub has its own store.", hint="Give --store to `nanobot-transcript serve`.")
         endpoint = _at_the_hub(names, hub[1], read_settings(config, None, dotenv="none"))
         if client.calls and (endpoint.token is None or client.reads_variables):
             return endpoint
@@ -84,7 +84,7 @@ def _warn_of_variables(client: Client, settings: "LoadedSettings") -> None:
     found = {value.origin.where for value in settings.values() if value.origin.kind == "environment"}
     found.discard(settings.origin_of("store.dir").where)
     for name in sorted(found):
-        notice(f"WARNING: {name} counts here, but {client.title} may not see it; write it into a configuration file.")
+        notice(f"WARNING: {name} is set here, but {client.title} may not see it; put it into a configuration file.")
 
 
 def _program() -> str:

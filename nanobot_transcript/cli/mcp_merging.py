@@ -52,8 +52,8 @@ def merged_text(client: Client, path: Path, known: str, name: str, endpoint: End
     elif is_ours(place[name]):
         gone = update(place[name], entry)
     else:
-        hint = "Choose another --name, or take it out by hand."
-        raise ConfigError(f"{path} holds a server called {name} that is not this one.", hint=hint)
+        hint = "Choose another --name, or remove it by hand."
+        raise ConfigError(f"{path} already has a different server called {name}.", hint=hint)
     return (known if document == before else _written(client, path, known, document)), gone
 
 

@@ -103,11 +103,11 @@ def _chosen(settings: "Settings", name: str, account: str) -> Chosen:
 
 
 def _nothing_to_run(file: "Path | None") -> ConfigError:
-    examples = "examples/ has files to begin with."
+    examples = "examples/ has files to start from."
     if file is None:
         sentence = "There is no agent to run: no configuration file was read."
         return ConfigError(sentence, hint=f"Name one with -c FILE; {examples}")
-    hint = f"Give a bot under `agents` an app_secret and a responder; {examples}"
+    hint = f"Set app_secret and responder for a bot under `agents`; {examples}"
     return ConfigError(f"There is no agent to run in {file}.", hint=hint)
 
 

@@ -72,7 +72,7 @@ class GateSettings(Section):
         "保存每次判断及其原因，供 `gate explain` 查看。",
     )
     judge: JudgeSettings = setting(
-        JudgeSettings, "A model that is asked when the gate is not sure.", "裁判模型：分数拿不准时询问。"
+        JudgeSettings, "A model that is asked when the gate is not sure.", "裁判模型：分数处于模糊区间时询问。"
     )
 
     def options(self) -> "GateOptions":

@@ -127,7 +127,7 @@ async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, stor
     assert noted["message_id"] == "om_4"
     _, out, _ = run(*arguments)
     assert "Alpha" in out
-    assert "noted 20" in out
+    assert "logged 20" in out
 
 
 def test_explain_without_a_message_takes_the_newest_of_a_person_and_says_which(
@@ -233,7 +233,7 @@ def test_eval_prints_a_table(run: Run, tmp_path: Path) -> None:
     [
         (None, "There is no labelled log in"),
         ("10:00 ann: q?\n10:01 bob: yes\n", "was understood."),
-        ("[10:00] <ann> q?\n[10:01] <bob> yes\n", "There is nobody to decide about"),
+        ("[10:00] <ann> q?\n[10:01] <bob> yes\n", "There is nothing to decide"),
     ],
 )
 def test_eval_of_a_folder_with_nothing_to_decide_is_a_sentence_and_no_zeros(
