@@ -129,9 +129,9 @@ def _tell_unread(answers: "Recording") -> None:
 
 def _tell_recorded(made: "Recorded") -> None:
     if made.failed:
-        notice(f"{amount(made.failed, 'question')} failed, the last one so: {made.why}")
+        notice(f"{amount(made.failed, 'question')} failed; the last one: {made.why}")
     if made.unclear:
-        notice(f"{amount(made.unclear, 'answer')} said neither yes nor no, the first one so: {made.example}")
+        notice(f"{amount(made.unclear, 'answer')} said neither yes nor no; the first one: {made.example}")
 
 
 def print_cost(heads: "Sequence[str]", costs: "Sequence[Cost]") -> None:

@@ -27,8 +27,7 @@ def mcp(
         int | None, typer.Option("--port", metavar="PORT", help="For assistant: the hub's port, instead of hub.port.")
     ] = None,
     token: Annotated[
-        str | None,
-        typer.Option("--token", metavar="TOKEN", help="For assistant: the token that says whose questions they are."),
+        str | None, typer.Option("--token", metavar="TOKEN", help="For assistant: the token of whoever asks.")
     ] = None,
     web: Annotated[bool, typer.Option("--web", help="For assistant: also open the page for the person.")] = False,
     store: StoreOption = None,

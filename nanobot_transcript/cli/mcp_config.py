@@ -159,7 +159,7 @@ def _name(name: str | None, servers: tuple[str, ...]) -> str:
 def _path(client: "Client", scope: "Scope | None", *, write: bool) -> Path:
     if write and not client.lives_here():
         hint = "Name its file with --file, or run this where the client is."
-        raise UsageError(f"Where {client.title} has its file on this system is not known.", hint=hint)
+        raise UsageError(f"It is not known where {client.title} keeps its file on this system.", hint=hint)
     return client.path(scope, Path.home(), Path.cwd())
 
 

@@ -30,7 +30,7 @@ def endpoint_of(
     called = hub[0] or hub[1] is not None
     if called and not client.calls:
         hint = "Leave out --http and --url: what it starts goes to the hub where it has to."
-        raise UsageError(f"{client.title} takes no address in its file, only programs to start.", hint=hint)
+        raise UsageError(f"{client.title} accepts no addresses in its file, only programs to start.", hint=hint)
     alone = [name for name in names if name in OWN_ENTRY]
     if alone and len(names) > 1 and not called:
         own = f"ive it an entry of its own: --servers {alone[0]}"
@@ -44,7 +44,10 @@ def endpoint_of(
             return endpoint
         if called:
             hint = "Leave out --http and --url: what it starts takes the token from hub.tokens of the settings."
-            raise UsageError(f"{client.title} takes no token from a variable, and none is written down.", hint=hint)
+            raise UsageError(
+                f"{client.title} cannot read a token from a variable, and tokens are never written into its file.",
+                hint=hint,
+            )
     settings = read_settings(config, store)
     _warn_of_variables(client, settings)
     return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))

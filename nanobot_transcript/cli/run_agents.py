@@ -124,7 +124,7 @@ def _warn_of_clashes(settings: "Settings", called: Mapping[str, str]) -> None:
     for name, accounts in name_clashes({account: agent.name for account, agent in settings.agents.items()}).items():
         told = ", ".join(f"agents.{account} is {called[account]}" for account in accounts)
         logger.warning(
-            "Several bots are called %s; here %s. Give each a name of its own in agents.<app_id>.name.", name, told
+            "Several bots are called %s; here %s. Give each its own name in agents.<app_id>.name.", name, told
         )
 
 

@@ -420,8 +420,8 @@ def test_settings_cannot_be_changed_behind_the_readers_back() -> None:
         ("agents:\n  cli_1:\n    name A\n\n    # no more\n    aliases: [b]\n", 3, "colon is missing"),
         ("agents:\n  cli_1:\n    name: A: B\n", 3, "in quotes"),
         ('store:\n  dir: "/tmp/x\ngate:\n  log: true\n', 2, "not closed"),
-        ("agents:\n  cli_1:\n    aliases: [a, b\n    name: A\ngate:\n  log: true\n", 3, "begins here with ["),
-        ("gate: {log: true\nstore:\n  dir: /tmp/x\n", 1, "begins here with {"),
+        ("agents:\n  cli_1:\n    aliases: [a, b\n    name: A\ngate:\n  log: true\n", 3, "the [ here is not closed"),
+        ("gate: {log: true\nstore:\n  dir: /tmp/x\n", 1, "the { here is not closed"),
         ("agents:\n  cli_1:\n    name: @A\n", 3, "'@'"),
     ],
 )

@@ -184,7 +184,7 @@ def test_explain_says_first_who_decides_where_the_mode_is_not_gate(
     else:
         assert sentence in first
         assert first.endswith("What the gate would say:")
-        assert "Alpha answers: The agent is the one whom its sender was just talking with." in rest
+        assert "Alpha answers: Its sender was just talking with the agent." in rest
 
 
 def test_explain_says_what_is_missing(run: Run, store: GroupTranscriptStore) -> None:

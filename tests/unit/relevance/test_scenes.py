@@ -73,7 +73,7 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("from: Bo,", "from: Carol,", "is by Carol, who is no member"),
+        ("from: Bo,", "from: Carol,", "is by Carol, who is not a member"),
         ("reply: 2", "reply: 3", "replies to line 3, which is not before it"),
         ("one_of: [Beta]", "one_of: [Gamma]", "expects Gamma, which is no bot"),
         ("kind: courtesy", "kind: nice", "is of the kind nice; kinds are address,"),
