@@ -300,7 +300,7 @@ async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
     monkeypatch.setattr(gate, "note", full)
     asked = await here.say("who knows when the next release is?")
     assert here.handled == [asked]
-    assert "could not be noted" in caplog.text
+    assert "could not be logged" in caplog.text
     assert "Could not decide" not in caplog.text
 
 

@@ -79,10 +79,10 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
         ("kind: courtesy", "kind: nice", "is of the kind nice; kinds are address,"),
         ("people: [Ada, Bo]", "people: [Ada, Ada]", "two members have the same name"),
         ("after: 5", "later: 5", "contains unknown field `later`"),
-        ("group: web", "group: [", "is no group with scenes"),
-        ("group: web", "[" * 5000, "is no group with scenes"),
+        ("group: web", "group: [", "is not a group with scenes"),
+        ("group: web", "[" * 5000, "is not a group with scenes"),
         ("one_of: [Beta]", "one_of: []", "expects one of nobody"),
-        ("expect: nobody", "expect: somebody", "is no group with scenes"),
+        ("expect: nobody", "expect: somebody", "is not a group with scenes"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, old: str, new: str, told: str) -> None:
