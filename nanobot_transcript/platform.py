@@ -79,12 +79,12 @@ def platforms() -> tuple[Platform, ...]:
         try:
             offered = entry_point.load()
             if not isinstance(offered, Platform):
-                raise TypeError("it is no Platform")
+                raise TypeError("it is not a Platform")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - another package's code
             logger.warning("The platform %s cannot be loaded from %s: %s", entry_point.name, entry_point.value, error)
             continue
         if found.setdefault(offered.name, offered) is not offered:
-            logger.warning("There is a platform %s already; that of %s is left out.", offered.name, entry_point.value)
+            logger.warning("There is a platform %s already; the one of %s is ignored.", offered.name, entry_point.value)
     return tuple(found[name] for name in sorted(found))
 
 

@@ -46,4 +46,4 @@ def elsewhere() -> str:
     """What to try where the record may be another one: a sentence, empty where its place was given."""
     if _GIVEN.get() != _NOTHING:
         return ""
-    return "If it lies elsewhere, name its folder with --store DIR or the bots' settings with --config FILE."
+    return "If it is somewhere else, pass its folder with --store DIR, or the bots' settings with --config FILE."

@@ -31,9 +31,8 @@ app = typer.Typer(
     name="nanobot-transcript",
     cls=WholeSentences,
     epilog="Settings come from the command line, NANOBOT_TRANSCRIPT_* variables and a YAML file; "
-    "the command `config show --origin` says which. "
-    "Exit codes: 0 done, 1 negative result, 2 usage or configuration, 3 store unavailable, 4 remote failure, "
-    "130 interrupted.",
+    "`config show --origin` says where each one comes from. Exit codes: 0 done, 1 negative result, "
+    "2 usage or configuration, 3 store unavailable, 4 remote failure, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -52,10 +51,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("-V", "--version", help="Print the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option("-V", "--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """One shared record for all the bots of a group chat: look into it, search it, move it, check it.
+    """One shared record for all the bots of a group chat: read it, search it, move it, check it.
 
     \b
     Example:

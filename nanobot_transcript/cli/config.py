@@ -20,7 +20,7 @@ app = typer.Typer(cls=WholeSentences, no_args_is_help=True, rich_markup_mode=Non
 
 @app.callback()
 def group() -> None:
-    """Look at the settings in effect.
+    """Show the settings in effect.
 
     \b
     Example:
@@ -30,12 +30,12 @@ def group() -> None:
 
 @app.command()
 def show(
-    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
     json: JsonOption = False,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show every setting as it holds now.
+    """Show every setting with its current value.
 
     Secrets are never shown.
 

@@ -33,10 +33,10 @@ def fetch(
         ),
     ],
     key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="Which one, when the message carries several.")
+        str | None, typer.Option("--key", metavar="KEY", help="Which file, if the message has several.")
     ] = None,
     to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="Folder to put it into; made when its parent is there.")
+        Path, typer.Option("--to", metavar="DIR", help="Folder to save it in; created if its parent exists.")
     ] = Path(),
     json: JsonOption = False,
     store: StoreOption = None,
@@ -44,9 +44,9 @@ def fetch(
 ) -> None:
     """Download a picture or file of a message, and print its path.
 
-    The key stands in the message's text: [image (img_v3_...)]. The first bot under `agents` that has an app_secret and
-    may have the file asks Feishu for it. What is in the folder already is not asked for again. Exit code 1: the message
-    carries nothing.
+    The key is in the message's text: [image (img_v3_...)]. The first bot under `agents` that has an app_secret and
+    may have the file asks Feishu for it. A file that is in the folder already is not fetched again. Exit code 1: the
+    message has no file.
 
     \b
     Example:
@@ -99,7 +99,8 @@ def _clients(settings: "LoadedSettings") -> "list[FeishuClient]":
 
     base_url = settings.section(FeishuSettings).base_url or FEISHU_URL
     missing = ConfigError(
-        "There is no bot to ask Feishu with.", hint="Give one under `agents` an app_secret, in the file of --config."
+        "No bot here can ask Feishu.",
+        hint="Set the app_secret of a bot under `agents`, in the file that --config names.",
     )
     clients: list[FeishuClient] = []
     for app_id, agent in settings.agents.items():

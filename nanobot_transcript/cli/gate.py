@@ -56,7 +56,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="CHAT",
-            help="Session key, chat id, or the beginning or end of one; not needed where there is just one chat.",
+            help="Session key, chat id, or the beginning or end of one; optional if there is only one chat.",
             show_default=False,
         ),
     ] = None,
@@ -69,20 +69,20 @@ def explain(
         ),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Only for this bot, instead of all of the store.")
+        str | None, typer.Option("--agent", metavar="NAME", help="Only this bot. Default: all bots of the store.")
     ] = None,
     json: JsonOption = False,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Replay a decision from the record, and say why it fell so.
+    """Replay a decision from the record, and explain it.
 
-    Uses what stood in the record before the message, and shows what was noted when it came. Says first who decides in
-    the chat, where its mode is not gate.
+    Uses what was in the record before the message, and shows what was logged when it came. If the mode of the chat is
+    not gate, the first line says who decides there.
 
-    MESSAGE is looked for as an id, then as a piece of one (`tail --ids` shows them), then as text: the newest message
-    that contains it. Without it, the newest message of a person. A single argument is a chat if one is called so, else
-    a message of the only chat.
+    MESSAGE is an id, a piece of one (`tail --ids` shows them), or text: the newest message that contains it. Without
+    it, the newest message of a person is explained. A single argument is a chat if there is one of that name, else a
+    message of the only chat.
 
     \b
     Example:
@@ -122,7 +122,7 @@ def _up_to(store: "GroupTranscriptStore", key: str, message: "Entry") -> "tuple[
 
     found = up_to(store, key, min(ids_of(message)))
     if found is None:
-        raise UsageError(f"The message was taken back or erased from {key} just now.", hint="Try another one.")
+        raise UsageError(f"The message was just recalled or erased in {key}.", hint="Try another one.")
     return found
 
 
@@ -216,9 +216,9 @@ def _print_replayed(one: dict[str, Any]) -> None:
             out.print(f"  {reason['adds']:+.2f}  {words}", soft_wrap=True)
     for record in one["noted"]:
         when = f"{local(record.get('ts') or 0):%Y-%m-%d %H:%M:%S}"
-        out.print(printable(f"  noted {when}: {_noted(record)}"), soft_wrap=True)
+        out.print(printable(f"  logged {when}: {_noted(record)}"), soft_wrap=True)
     if not one["noted"]:
-        out.print("  nothing was noted when it came", soft_wrap=True)
+        out.print("  nothing was logged when it came", soft_wrap=True)
 
 
 def _noted(record: dict[str, Any]) -> str:

@@ -44,14 +44,18 @@ def evaluate(
         _Style, typer.Option("--style", metavar="STYLE", help="quiet, balanced or eager.")
     ] = _Style.BALANCED,
     bots: Annotated[
-        int, typer.Option("--bots", metavar="N", min=1, max=100, help="Bots in a group, for the rates of logs.")
+        int,
+        typer.Option("--bots", metavar="N", min=1, max=100, help="Number of bots in a group, for the rates of logs."),
     ] = 4,
     judge: Annotated[
         Path | None,
         typer.Option("--judge", metavar="FILE", help="Recorded answers of a judge, for scenes.", readable=False),
     ] = None,
     record: Annotated[
-        bool, typer.Option("--record", help="Ask the judge of the settings for what is not in FILE yet, and add it.")
+        bool,
+        typer.Option(
+            "--record", help="Ask the configured judge for the answers that are not in FILE yet, and add them."
+        ),
     ] = False,
     json: JsonOption = False,
     config: ConfigOption = None,
@@ -103,8 +107,10 @@ def _evaluate_logs(folder: Path, style: "Style", bots: int, *, json: bool) -> No
     with progress_bar("Deciding") as advance:
         made = evaluated(logs, _gate(style), advance, bots=bots)
     if not made.decisions:
-        sentence = f"There is nobody to decide about in {folder}: {amount(made.messages, 'labelled message')}."
-        raise NothingFoundError(sentence, hint="Somebody else must have said two of the 100 lines before one of them.")
+        sentence = f"There is nothing to decide in {folder}: {amount(made.messages, 'labelled message')}."
+        raise NothingFoundError(
+            sentence, hint="A message counts only if somebody else wrote at least two of the 100 lines before it."
+        )
     if json:
         emit_json(made.document())
     else:
@@ -166,8 +172,8 @@ def _print_conduct(heads: "Sequence[str]", made: "Sequence[Conduct]") -> None:
     briers = [one.calibration.brier for one in made]
     rows.append(["Brier", *("" if head == _JUDGED else f"{one:.3f}" for head, one in zip(heads, briers, strict=True))])
     print_table(["as expected", *heads], rows, right=heads, shorten="as expected")
-    notice("intrusions: of 100 messages of people, those to which a bot speaks that is not meant.")
-    notice("unanswered: of 100 messages for a bot, those to which it does not speak.")
+    notice("intrusions: of 100 messages from people, how many a bot answers that is not meant.")
+    notice("unanswered: of 100 messages for a bot, how many it does not answer.")
 
 
 def _print_evaluation(made: "Evaluation", bots: int) -> None:

@@ -117,7 +117,7 @@ def _only_model(answers: "Recording") -> str:
     if not answers.models:
         raise ConfigError(f"{answers.path} has no answers yet.", hint="Add --record to record some.")
     named = f"{answers.path} has answers of {', '.join(answers.models)}."
-    raise ConfigError(named, hint="Say with gate.judge.model which of them is meant.")
+    raise ConfigError(named, hint="Set gate.judge.model to one of them.")
 
 
 def _tell_unread(answers: "Recording") -> None:
@@ -129,9 +129,9 @@ def _tell_unread(answers: "Recording") -> None:
 
 def _tell_recorded(made: "Recorded") -> None:
     if made.failed:
-        notice(f"{amount(made.failed, 'question')} failed, the last one so: {made.why}")
+        notice(f"{amount(made.failed, 'question')} failed; the last one: {made.why}")
     if made.unclear:
-        notice(f"{amount(made.unclear, 'answer')} said neither yes nor no, the first one so: {made.example}")
+        notice(f"{amount(made.unclear, 'answer')} said neither yes nor no; the first one: {made.example}")
 
 
 def print_cost(heads: "Sequence[str]", costs: "Sequence[Cost]") -> None:
@@ -152,7 +152,7 @@ def print_cost(heads: "Sequence[str]", costs: "Sequence[Cost]") -> None:
     title = printable(f"judge {costs[0].model}")
     console().print()
     print_table([title, *heads], rows, right=heads, shorten=title)
-    notice("asked about: of 100 messages of people, those about which at least one bot asks the judge.")
+    notice("asked about: of 100 messages from people, how many at least one bot asks the judge about.")
     notice(f"late: answers after more than {costs[0].patience:g} s (gate.judge.timeout).")
 
 

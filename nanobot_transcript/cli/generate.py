@@ -72,7 +72,7 @@ def example_file() -> str:
     head = [
         "# nanobot-transcript: every setting with its default. Copy it to ~/.nanobot/transcript.yaml, keep what you",
         "# change and delete the rest. Each setting can also come from the environment: NANOBOT_TRANSCRIPT_STORE__DIR",
-        "# is store.dir. `nanobot-transcript config show --origin` shows what holds and why.",
+        "# is store.dir. `nanobot-transcript config show --origin` shows the values in effect and their origin.",
         "# 全部设置及其默认值。复制到 ~/.nanobot/transcript.yaml，只保留要改的部分即可。",
         "# 每项设置也可以用环境变量给出：NANOBOT_TRANSCRIPT_STORE__DIR 对应 store.dir。",
         "# `nanobot-transcript config show --origin` 显示当前生效的值及其来源。",

@@ -47,10 +47,12 @@ app = typer.Typer(
 @app.command(cls=PlainUsage)
 def inbox(
     agent: AgentArgument,
-    unread: Annotated[bool, typer.Option("--unread", help="Only what the agent has not marked as read.")] = False,
-    urgent: Annotated[bool, typer.Option("--urgent", help="Only of importance high or urgent.")] = False,
+    unread: Annotated[
+        bool, typer.Option("--unread", help="Only messages that the agent has not marked as read.")
+    ] = False,
+    urgent: Annotated[bool, typer.Option("--urgent", help="Only messages of high or urgent importance.")] = False,
     since: SinceOption = None,
-    bodies: Annotated[bool, typer.Option("--bodies", help="Whole messages, not a table.")] = False,
+    bodies: Annotated[bool, typer.Option("--bodies", help="Show full messages instead of a table.")] = False,
     limit: LimitOption = 20,
     before: BeforeOption = None,
     project: ProjectOption = None,
@@ -58,10 +60,10 @@ def inbox(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show what came to an agent.
+    """Show an agent's inbox.
 
-    From all projects; --project only says which agent of that name is meant. What agents answered to a person is in the
-    inbox of "human".
+    Shows mail from all projects; --project only says which agent of that name is meant. Replies of agents to a person
+    are in the inbox of "human".
 
     \b
     Example:
@@ -93,7 +95,7 @@ def inbox(
 def outbox(
     agent: AgentArgument,
     since: SinceOption = None,
-    bodies: Annotated[bool, typer.Option("--bodies", help="Whole messages, not a table.")] = False,
+    bodies: Annotated[bool, typer.Option("--bodies", help="Show full messages instead of a table.")] = False,
     limit: LimitOption = 20,
     before: BeforeOption = None,
     project: ProjectOption = None,
@@ -143,8 +145,8 @@ def thread(
 ) -> None:
     """Show a conversation, the oldest message first.
 
-    Without --project it is that of the working directory's project; if that has none of this name, the one that went on
-    last in any project.
+    Without --project: the one in the working directory's project or, if there is none of this name, the one last active
+    in any project.
 
     \b
     Example:
@@ -180,9 +182,9 @@ def search(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Find messages of a project by the words of their subject and body.
+    """Search a project's messages by the words of subject and body.
 
-    Finds Chinese from one character on. What was found stands between **. Exit code 1: there are none.
+    Finds Chinese from one character on. Matches are shown between **. Exit code 1: nothing was found.
 
     \b
     Example:
@@ -216,7 +218,9 @@ def search(
 
 @app.command(cls=PlainUsage)
 def agents(
-    everybody: Annotated[bool, typer.Option("--all", help="Also who was not active in the last week.")] = False,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Include agents that were not active in the last week.")
+    ] = False,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
@@ -241,13 +245,13 @@ def agents(
     if found:
         print_agents(found, where.key)
     else:
-        notice("Nobody was active in the last week; --all shows who was before.")
+        notice("No agent was active in the last week; --all shows the others.")
 
 
 @app.command(cls=PlainUsage)
 def claims(
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only this agent's.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also those that ran out or were released.")] = False,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only claims of this agent.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Include expired and released claims.")] = False,
     limit: LimitOption = 200,
     project: ProjectOption = None,
     json: JsonOption = False,

@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="guard",
     cls=WholeSentences,
-    help="The hook that keeps commits out of what other agents have claimed.\n\n\b\nExample:\n"
+    help="The git hook that blocks commits to files other agents have claimed.\n\n\b\nExample:\n"
     "  nanobot-transcript mail guard install",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -24,7 +24,7 @@ app = typer.Typer(
 
 _Repository: TypeAlias = Annotated[
     Path,
-    typer.Argument(metavar="PATH", help="A folder of the git work tree, instead of this one.", show_default=False),
+    typer.Argument(metavar="PATH", help="A folder in the git work tree. Default: this one.", show_default=False),
 ]
 
 
@@ -36,9 +36,9 @@ def install(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let the commits of a repository respect a project's claims.
+    """Install the guard, so that a repository's commits respect a project's claims.
 
-    The hook that is there already runs before it. Doing it again brings the guard up to date.
+    An existing hook keeps running, before the guard. Run it again to update the guard.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def install(
         emit_json(shown_guard(made))
         return
     beside = ", ".join(HOOKS[1:])
-    notice(f"{made.hook} guards the claims of {', '.join(made.projects)}, and beside it {beside}.")
+    notice(f"{made.hook} guards the claims of {', '.join(made.projects)}, and so do {beside} next to it.")
     if made.earlier:
         notice(f"{made.earlier} runs before it.")
     if made.note:
@@ -67,7 +67,7 @@ def uninstall(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take the guard out of a repository; the hook that was there before comes back.
+    """Remove the guard from a repository, and restore the hook that was there before.
 
     Exit code 1: there is no guard.
 
@@ -85,6 +85,6 @@ def uninstall(
     elif not gone.removed:
         notice(f"There is no guard of Agent Mail at {gone.hook}.")
     else:
-        notice(f"The guard is gone{', and the hook that was there before is back' if gone.restored else ''}.")
+        notice(f"The guard was removed{', and the earlier hook restored' if gone.restored else ''}.")
     if not gone.removed:
         raise typer.Exit(NEGATIVE)

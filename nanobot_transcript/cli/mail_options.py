@@ -41,14 +41,14 @@ _HINT = "Correct --store or mail.store; `nanobot-transcript doctor` says what is
 _LISTED = 5
 
 AgentArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT", help="Name of an agent, upper and lower case as written.", show_default=False)
+    str, typer.Argument(metavar="AGENT", help="Name of an agent; case-sensitive.", show_default=False)
 ]
 ProjectOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--project", metavar="KEY", help="The project, instead of the one that the working directory is in."),
+    typer.Option("--project", metavar="KEY", help="The project. Default: the one of the working directory."),
 ]
 LimitOption: TypeAlias = Annotated[
-    int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
+    int, typer.Option("-n", "--limit", metavar="N", min=1, help="Show at most this many, the newest.")
 ]
 BeforeOption: TypeAlias = Annotated[
     str | None, typer.Option("--before", metavar="ID", help="Show the next page: what came before this message.")
@@ -69,7 +69,7 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
         try:
             mail["store"] = str(store.expanduser().absolute())
         except RuntimeError as error:
-            raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
+            raise ConfigError(f"There is no home directory for {store}.", hint="Write the full path.") from error
     settings = read_settings(config, None, {"mail": mail} if mail else None)
     require_folder(settings.mail.store, _HINT)
     return settings
@@ -105,15 +105,15 @@ def meant_project(mail: "AgentMail", key: str | None) -> "Project":
     if not known:
         raise UsageError(
             f"There is no mail in {mail.places.root} yet.",
-            hint="It begins when `nanobot-transcript serve` runs and an agent calls start_session. Is it elsewhere? "
-            "Name its folder with --store or in mail.store.",
+            hint="It starts when `nanobot-transcript serve` runs and an agent calls start_session. "
+            "If your mail is elsewhere, give its folder with --store or mail.store.",
         )
     if key is not None:
         return _named(mail, known, key)
     found = project_here(mail)
     if found is None:
         shown = _listed([project.key for project in reversed(known.values())])
-        raise UsageError(f"{Path.cwd()} is in no project of Agent Mail.", hint=f"Name one with --project: {shown}")
+        raise UsageError(f"{Path.cwd()} is not in any project of Agent Mail.", hint=f"Name one with --project: {shown}")
     return found
 
 

@@ -23,7 +23,7 @@ def overdue(
         str, typer.Option("--until", metavar="TIME", help="What was sent before then: 2h, 3d, yesterday, 2025-11-20.")
     ] = "1h",
     limit: Annotated[
-        int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the oldest.")
+        int, typer.Option("-n", "--limit", metavar="N", min=1, help="Show at most this many, the oldest.")
     ] = 200,
     project: ProjectOption = None,
     json: JsonOption = False,
@@ -32,7 +32,7 @@ def overdue(
 ) -> None:
     """Show overdue acknowledgements, and who owes them.
 
-    The oldest stands first. Who got a message as bcc is not named.
+    Oldest first. Recipients in bcc are not named.
 
     \b
     Example:

@@ -33,9 +33,9 @@ def release(
     agent: AgentArgument,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH", help="Which, as they were claimed; all if left out.", show_default=False),
+        typer.Argument(metavar="PATH", help="Paths, exactly as claimed. Default: all.", show_default=False),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
@@ -43,8 +43,8 @@ def release(
 ) -> None:
     """Release the claims of an agent, as a person. Asks first.
 
-    For an agent that is gone: others can claim the files, and commit them. The history of the archive says that a
-    person did it; the agent is not told. Exit code 1: it holds nothing there.
+    For an agent that is gone: others can then claim the files, and commit them. The history of the archive says that a
+    person did it; the agent is not told. Exit code 1: it has no claims there.
 
     \b
     Example:
@@ -68,7 +68,7 @@ def release(
         if released.released:
             notice(f"Released {amount(len(released.released), 'claim')} of {who.name}.")
         elif not paths:
-            notice(f"{who.name} holds nothing in {where.key}.")
+            notice(f"{who.name} has no claims in {where.key}.")
     if not released.released:
         raise typer.Exit(NEGATIVE)
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["reply", "send"]
 
 _AsHuman: TypeAlias = Annotated[
-    bool, typer.Option("--as-human", help="You write as a person; agents write with their tools.")
+    bool, typer.Option("--as-human", help="Confirm that you write as a person; agents use their tools.")
 ]
 _Body: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="BODY", help="In Markdown; left out or -, it comes from stdin.", show_default=False),
+    typer.Argument(metavar="BODY", help="The text, in Markdown. Default or -: read from stdin.", show_default=False),
 ]
 _Importance: TypeAlias = Annotated[
     str, typer.Option("--importance", metavar="LEVEL", help="low, normal, high or urgent.")
@@ -39,13 +39,11 @@ _Cc: TypeAlias = Annotated[
 
 def send(
     to: Annotated[list[str], typer.Option("--to", metavar="AGENT", help="A recipient; may be given several times.")],
-    subject: Annotated[str, typer.Option("--subject", metavar="TEXT", help="What it is about, on one line.")],
+    subject: Annotated[str, typer.Option("--subject", metavar="TEXT", help="Subject, on one line.")],
     body: _Body = None,
     as_human: _AsHuman = False,
     cc: _Cc = None,
-    thread: Annotated[
-        str | None, typer.Option("--thread", metavar="THREAD", help="The conversation it belongs to.")
-    ] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Thread that it belongs to.")] = None,
     importance: _Importance = "normal",
     ack: _Ack = False,
     project: ProjectOption = None,
@@ -55,7 +53,7 @@ def send(
 ) -> None:
     """Write to agents as a person.
 
-    It comes from "human"; what they answer is shown by `mail inbox human`.
+    The sender is "human"; `mail inbox human` shows the answers.
 
     \b
     Example:
@@ -132,4 +130,4 @@ def _tell(posted: "Posted", *, json: bool) -> None:
     names = ", ".join(name for kind in posted.sent.recipients.values() for name in kind)
     notice(f"Sent to {names} as {posted.sent.id}.")
     for problem in posted.problems:
-        notice(f"The image {problem.target} was not taken along: {problem.reason}")
+        notice(f"The image {problem.target} was not attached: {problem.reason}")

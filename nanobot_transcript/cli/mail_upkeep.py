@@ -22,32 +22,30 @@ _LOOK: Final = 0.05
 
 def doctor(
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make the database anew from git; the old one is kept beside it.")
+        bool, typer.Option("--rebuild", help="Rebuild the database from git; the old one is kept next to it.")
     ] = False,
     complete: Annotated[
-        bool, typer.Option("--complete", help="Write into git what it lacks or has otherwise than the database.")
+        bool, typer.Option("--complete", help="Write to git what is missing there or differs from the database.")
     ] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="With --rebuild: do without the messages that git cannot read.")
+        bool, typer.Option("--accept-loss", help="With --rebuild: go on without the messages that git cannot read.")
     ] = False,
     json: JsonOption = False,
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Compare git and the database, or mend one from the other.
+    """Compare git and the database, or repair one from the other.
 
-    Looks both ways: for what git lacks, and for what the database lacks. Comparing may run at any time and changes
-    nothing. --rebuild wants that nobody else uses the mail: stop the hub first; so does --complete where it has to
-    write a repository anew. Exit code 1: something is wrong.
+    Looks both ways: for what is missing in git, and for what is missing in the database. Comparing changes nothing, and
+    may run at any time. Stop the hub before --rebuild, and before --complete where it has to write a new repository:
+    nobody else may use the mail then. Exit code 1: something is wrong.
 
     \b
     Example:
       nanobot-transcript mail doctor
     """
     if rebuild and complete:
-        raise UsageError(
-            "--rebuild trusts git, --complete trusts the database.", hint="Give the one of them that is right."
-        )
+        raise UsageError("--rebuild trusts git, --complete trusts the database.", hint="Use only one of them.")
     if accept_loss and not rebuild:
         raise UsageError("--accept-loss belongs to --rebuild.", hint="Leave it out, or give both.")
     from transcript_mcp.mail.layout import MailStore
@@ -81,7 +79,7 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
 
     if not slugs(store):
         raise UsageError(
-            f"There is no archive in {store.root} that a database could be made from.",
+            f"There is no archive in {store.root} to rebuild the database from.",
             hint="Name the folder of the mail with --store or in mail.store.",
         )
     done = rebuild(store, accept_loss=accept_loss)
@@ -94,8 +92,9 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
     for problem in filled.problems:
         notice(f"Left out: {problem}")
     notice(
-        f"{store.database} holds {amount(filled.messages, 'message')}, {amount(filled.agents, 'agent')} and "
-        f"{amount(filled.claims, 'claim')} of {amount(filled.projects, 'project')}, made anew from git."
+        f"{store.database} holds {amount(filled.messages, 'message')}, "
+        f"{amount(filled.agents, 'agent')} and {amount(filled.claims, 'claim')} of "
+        f"{amount(filled.projects, 'project')}, rebuilt from git."
     )
     if kept is not None:
         notice(f"The old one is {kept}.")
@@ -112,16 +111,16 @@ def _complete(store: "MailStore", *, json: bool) -> None:
         emit_json({"completed": count, "in_git": in_git, "aside": aside, "problems": done.problems})
         raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
     for path in done.aside:
-        notice(f"A repository could not be read and is written anew, without its history. The old one is {path}.")
+        notice(f"A repository could not be read, so a new one was written, without the history. The old one is {path}.")
     for problem in done.problems:
         notice(problem)
     if not count and not done.problems:
-        notice("Git lacks nothing that the database has.")
+        notice("Git already has everything in the database.")
     elif count and in_git:
-        notice(f"{amount(count, 'file')} written into git.")
+        notice(f"{amount(count, 'file')} written to git.")
     elif count:
         waits = "1 file waits" if count == 1 else f"{amount(count, 'file')} wait"
-        notice(f"{waits} for git; the archiver goes on when the hub runs.")
+        notice(f"{waits} for git; the archiver continues once the hub runs.")
     raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
 
 

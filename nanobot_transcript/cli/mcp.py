@@ -18,27 +18,27 @@ __all__ = ["mcp"]
 def mcp(
     servers: Annotated[
         str,
-        typer.Argument(metavar="SERVERS", help="One or several, separated by commas.", show_default=False),
+        typer.Argument(metavar="SERVERS", help="One or more servers, separated by commas.", show_default=False),
     ],
     host: Annotated[
-        str | None, typer.Option("--host", metavar="HOST", help="For assistant: where the hub is, instead of hub.host.")
+        str | None, typer.Option("--host", metavar="HOST", help="For assistant: the hub's host, instead of hub.host.")
     ] = None,
     port: Annotated[
         int | None, typer.Option("--port", metavar="PORT", help="For assistant: the hub's port, instead of hub.port.")
     ] = None,
     token: Annotated[
-        str | None, typer.Option("--token", metavar="TOKEN", help="For assistant: the token, which says whose it is.")
+        str | None, typer.Option("--token", metavar="TOKEN", help="For assistant: the token of whoever asks.")
     ] = None,
-    web: Annotated[bool, typer.Option("--web", help="For assistant: open the page for the person, too.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="For assistant: also open the page for the person.")] = False,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve MCP over stdin and stdout, as clients start it.
+    """Serve MCP over stdin and stdout, for a client to start.
 
-    The servers: transcript (what was said in the groups), filebox (mailboxes of Markdown files), and, each alone and
-    out of a running hub (`nanobot-transcript serve`), mail (Agent Mail), io (the IO bridge) and assistant (questions to
-    people). assistant may ask another hub: that of the options, else of agentassistant-mcp.toml in the working
-    directory. Nothing but JSON-RPC goes to stdout; warnings go to stderr. Ends when stdin does.
+    The servers: transcript (what was said in the groups) and filebox (mailboxes of Markdown files). Three more need a
+    running hub (`nanobot-transcript serve`), and each runs alone: mail (Agent Mail), io (the IO bridge) and assistant
+    (questions to people). assistant may use another hub, named by the options or else by agentassistant-mcp.toml in the
+    working directory. Only JSON-RPC goes to stdout; warnings go to stderr. Ends when stdin ends.
 
     \b
     Example:
@@ -53,8 +53,8 @@ def mcp(
     _check(names, remote, for_assistant=web or any(given is not None for given in (host, port, token)))
     if sys.stdin.isatty():
         notice(
-            f"An MCP server ({', '.join(names)}) that a client starts and talks to; Ctrl-C ends it. "
-            "`nanobot-transcript mcp-config` tells a client of it."
+            f"An MCP server ({', '.join(names)}) for a client to start and talk to; "
+            "Ctrl-C ends it. `nanobot-transcript mcp-config` sets up a client for it."
         )
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
     if "assistant" in names:
@@ -82,8 +82,9 @@ def _check(names: tuple[str, ...], remote: str | None, *, for_assistant: bool) -
     if for_assistant and "assistant" not in names:
         raise UsageError("--host, --port, --token and --web are for assistant.", hint="Leave them out.")
     if "assistant" in names and len(names) > 1:
-        raise UsageError("assistant stands alone.", hint="Register it as a server of its own.")
+        raise UsageError("assistant cannot be combined with other servers.", hint="Register it as a server of its own.")
     if remote is not None and len(names) > 1:
         raise UsageError(
-            f"{remote} is served by the hub, so it stands alone.", hint="Register it as a server of its own."
+            f"{remote} is served by the hub, so it cannot be combined with other servers.",
+            hint="Register it as a server of its own.",
         )

@@ -51,26 +51,26 @@ _HttpOption: TypeAlias = Annotated[
     bool, typer.Option("--http", help="Connect to the running hub instead of starting a process.")
 ]
 _UrlOption: TypeAlias = Annotated[
-    str | None, typer.Option("--url", metavar="URL", help="Address of a hub elsewhere, instead of the settings'.")
+    str | None, typer.Option("--url", metavar="URL", help="Address of a hub elsewhere. Default: from the settings.")
 ]
 _NameOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--name",
         metavar="NAME",
-        help="What the client calls it: nanobot-transcript; alone, mail agent-mail, io io-bridge, assistant "
-        "agent-assistant.",
+        help="Its name in the client. Default: nanobot-transcript, or for a single server agent-mail, "
+        "io-bridge, agent-assistant.",
     ),
 ]
 _WriteOption: TypeAlias = Annotated[
-    bool, typer.Option("--write", help="Put it into the client's file; what is there stays.")
+    bool, typer.Option("--write", help="Write it to the client's file; other entries stay.")
 ]
 _ScopeOption: TypeAlias = Annotated[
     Literal["project", "user"] | None,
     typer.Option("--scope", help="For this project, or for all of yours; without it the client's usual one."),
 ]
 _FileOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--file", metavar="FILE", help="Another file than the client's usual one.")
+    Path | None, typer.Option("--file", metavar="FILE", help="Use this file instead of the client's usual one.")
 ]
 _RulesOption: TypeAlias = Annotated[
     bool,
@@ -159,7 +159,7 @@ def _name(name: str | None, servers: tuple[str, ...]) -> str:
 def _path(client: "Client", scope: "Scope | None", *, write: bool) -> Path:
     if write and not client.lives_here():
         hint = "Name its file with --file, or run this where the client is."
-        raise UsageError(f"Where {client.title} has its file on this system is not known.", hint=hint)
+        raise UsageError(f"It is not known where {client.title} keeps its file on this system.", hint=hint)
     return client.path(scope, Path.home(), Path.cwd())
 
 
@@ -224,5 +224,5 @@ def _write(job: _Job) -> bool:
 
     changed = change(job.path, merged)
     if gone:
-        notice(f"Taken out of {job.name}, as it does not fit any more: {', '.join(gone)}.")
+        notice(f"Taken out of {job.name}, as it no longer applies: {', '.join(gone)}.")
     return changed

@@ -30,21 +30,24 @@ def endpoint_of(
     called = hub[0] or hub[1] is not None
     if called and not client.calls:
         hint = "Leave out --http and --url: what it starts goes to the hub where it has to."
-        raise UsageError(f"{client.title} takes no address in its file, only programs to start.", hint=hint)
+        raise UsageError(f"{client.title} accepts no addresses in its file, only programs to start.", hint=hint)
     alone = [name for name in names if name in OWN_ENTRY]
     if alone and len(names) > 1 and not called:
         own = f"ive it an entry of its own: --servers {alone[0]}"
         hint = f"Add --http for the hub's servers, or g{own}" if client.calls else f"G{own}"
-        raise UsageError(f"{alone[0]} cannot stand in one entry with others.", hint=hint)
+        raise UsageError(f"{alone[0]} cannot share an entry with others.", hint=hint)
     if called or HUB_ONLY.keys() & set(names):
         if store is not None:
-            raise UsageError("A hub has a store of its own.", hint="Give --store to `nanobot-transcript serve`.")
+            raise UsageError("A hub has its own store.", hint="Give --store to `nanobot-transcript serve`.")
         endpoint = _at_the_hub(names, hub[1], read_settings(config, None, dotenv="none"))
         if client.calls and (endpoint.token is None or client.reads_variables):
             return endpoint
         if called:
             hint = "Leave out --http and --url: what it starts takes the token from hub.tokens of the settings."
-            raise UsageError(f"{client.title} takes no token from a variable, and none is written down.", hint=hint)
+            raise UsageError(
+                f"{client.title} cannot read a token from a variable, and tokens are never written into its file.",
+                hint=hint,
+            )
     settings = read_settings(config, store)
     _warn_of_variables(client, settings)
     return Endpoint(names, program(), ("mcp", ",".join(names), *_origin(settings)))
@@ -84,7 +87,7 @@ def _warn_of_variables(client: Client, settings: "LoadedSettings") -> None:
     found = {value.origin.where for value in settings.values() if value.origin.kind == "environment"}
     found.discard(settings.origin_of("store.dir").where)
     for name in sorted(found):
-        notice(f"WARNING: {name} counts here, but {client.title} may not see it; write it into a configuration file.")
+        notice(f"WARNING: {name} is set here, but {client.title} may not see it; put it into a configuration file.")
 
 
 def program() -> str:

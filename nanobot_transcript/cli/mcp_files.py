@@ -34,7 +34,7 @@ def content(path: Path) -> bytes | None:
         if not stat.S_ISREG(found.st_mode):
             raise ConfigError(f"{path} is not a plain file.", hint="Name another one, or move it away.")
         if found.st_size > _LARGEST:
-            raise ConfigError(f"{path} is larger than a file of settings can be.", hint="Look what is in it.")
+            raise ConfigError(f"{path} is too large for a file of settings.", hint="Check what is in it.")
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -51,7 +51,7 @@ def change(path: Path, to: Change) -> bool:
     try:
         path = path.resolve()
     except (OSError, RuntimeError) as error:
-        raise ConfigError(f"{path} is a link that leads nowhere.", hint="Correct the link.") from error
+        raise ConfigError(f"{path} is a broken link.", hint="Correct the link.") from error
     try:
         if not path.parent.is_dir():
             if to(content(path)) is None:

@@ -146,7 +146,7 @@ def _drop(text: str, form: Form, keys: tuple[str, ...]) -> str:
 
 def _replaced(text: str, start: int, end: int, by: str) -> str:
     if bare(text, "commented")[start:end] != text[start:end]:
-        raise CommentInTheWayError("a comment stands in what has to change")
+        raise CommentInTheWayError("there is a comment in what has to change")
     return text[:start] + by + text[end:]
 
 

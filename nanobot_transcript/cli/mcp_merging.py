@@ -52,8 +52,8 @@ def merged_text(client: Client, path: Path, known: str, name: str, endpoint: End
     elif is_ours(place[name]):
         gone = update(place[name], entry)
     else:
-        hint = "Choose another --name, or take it out by hand."
-        raise ConfigError(f"{path} holds a server called {name} that is not this one.", hint=hint)
+        hint = "Choose another --name, or remove it by hand."
+        raise ConfigError(f"{path} already has a different server called {name}.", hint=hint)
     return (known if document == before else _written(client, path, known, document)), gone
 
 
@@ -79,14 +79,14 @@ def _parsed(client: Client, path: Path, known: str) -> MutableMapping[str, Any]:
         hint = f"{_allowed(client)}Correct the file, or add by hand what the command prints without --write."
         raise ConfigError(f"{path} is not {form}: {why}.", hint=hint) from error
     if not isinstance(document, MutableMapping):
-        raise ConfigError(f"{path} does not hold a JSON object.", hint="Correct it by hand, then try again.")
+        raise ConfigError(f"{path} does not contain a JSON object.", hint="Correct it by hand, then try again.")
     return document
 
 
 def _allowed(client: Client) -> str:
     if client.form == "json":
         return "Comments are not JSON. "
-    return "A comma behind the last item is not JSON. " if client.form == "commented" else ""
+    return "A comma after the last item is not JSON. " if client.form == "commented" else ""
 
 
 def _written(client: Client, path: Path, known: str, document: MutableMapping[str, Any]) -> str:

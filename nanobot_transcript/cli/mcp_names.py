@@ -23,5 +23,5 @@ def server_names(text: str) -> tuple[str, ...]:
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         wrong = f"There is no server {unknown[0]!r}." if unknown else "No server is named."
-        raise UsageError(wrong, hint=f"The servers: {', '.join(known)}. Separate several by commas.")
+        raise UsageError(wrong, hint=f"The servers: {', '.join(known)}. Separate several with commas.")
     return names

@@ -97,7 +97,7 @@ def _place(path: Path, text: str) -> tuple[int, int] | None:
         return None
     if len(marks) != 2 or marks[0][0] == _END or marks[1][0] != _END:
         hint = f"Let one block begin with the line {_BEGIN} and end with {_END}, or take the marks out."
-        raise ConfigError(f"{path} holds marks of our rules that do not belong together.", hint=hint)
+        raise ConfigError(f"{path} has marks of our rules that do not match.", hint=hint)
     return marks[0].start(), marks[1].end()
 
 

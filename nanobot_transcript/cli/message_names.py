@@ -51,7 +51,7 @@ def chat_and_message(store: "GroupTranscriptStore", first: str | None, second: s
     except UnknownNameError as error:
         if len(keys) == 1:
             return keys[0], first
-        raise UsageError(str(error), hint=f"{error.hint} A message is named behind its chat.") from error
+        raise UsageError(str(error), hint=f"{error.hint} Give the chat first, then the message.") from error
 
 
 def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
@@ -71,7 +71,7 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
         return Named(found[0])
     saying = next((hit.entry for hit in store.search(name, key, _PAGE) if ids_of(hit.entry)), None)
     if saying is None:
-        short = f"A piece of an id has at least {_LEAST} characters. " if len(name) < _LEAST else ""
+        short = f"Give at least {_LEAST} characters of an id. " if len(name) < _LEAST else ""
         hint = f"{short}Recalled messages are gone; `{again('tail --ids', key)}` shows the ids of the others."
         raise UsageError(f"There is no message {in_words(name)} in {key}.", hint=hint)
     return Named(saying, f"the newest message with {in_words(name)}")
@@ -89,7 +89,9 @@ def newest_of_a_person(store: "GroupTranscriptStore", key: str) -> Named:
             if is_person(entry) and ids_of(entry):
                 return Named(entry, "the newest message of a person")
         cursor, full = page.cursor, len(page.entries) == _PAGE
-    raise UsageError(f"No person has written in {key} yet.", hint="Name a message of a bot behind the chat.")
+    raise UsageError(
+        f"No person has written in {key} yet.", hint="To explain a bot's message, give its id after the chat."
+    )
 
 
 def _with_piece(store: "GroupTranscriptStore", key: str, piece: str) -> Iterator[Entry]:

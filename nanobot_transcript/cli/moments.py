@@ -28,10 +28,12 @@ _EXAMPLES: Final = "Write now, 30m, 2h, 3d, yesterday, monday, 20:30, 2025-11-20
 SinceOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--since", metavar="TIME", help="From then on: 2h, 3d, 20:30, yesterday, monday, 2025-11-20 or with a time."
+        "--since",
+        metavar="TIME",
+        help="Only from then on: 2h, 3d, 20:30, yesterday, monday, 2025-11-20 or with a time.",
     ),
 ]
-UntilOption: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")]
+UntilOption: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only before then.")]
 
 
 def moment_ms(text: str | None, now: datetime | None = None) -> float | None:

@@ -39,8 +39,8 @@ def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
         hint = (
-            "Bots write it once the plugin or `nanobot-transcript run` runs; "
-            f"`{again('doctor')}` finds out why they do not. {elsewhere()}"
+            "Bots create it once the plugin or `nanobot-transcript run` is running; "
+            f"if they do not, `{again('doctor')}` says why. {elsewhere()}"
         )
         raise UsageError(f"There is no transcript in {store.place} yet.", hint=hint.rstrip())
     if name is None:

@@ -111,7 +111,7 @@ def _expanded(store: Path) -> Path:
     try:
         return store.expanduser()
     except RuntimeError as error:
-        raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
+        raise ConfigError(f"There is no home directory for {store}.", hint="Write the full path.") from error
 
 
 def warn_of_record(settings: "LoadedSettings") -> None:

@@ -27,22 +27,22 @@ def post(
         str | None, typer.Argument(metavar="TEXT", help="What to say; - reads it from stdin.", show_default=False)
     ] = None,
     card: Annotated[
-        Path | None, typer.Option("--card", metavar="FILE", help="A card of the platform (JSON) in place of the text.")
+        Path | None, typer.Option("--card", metavar="FILE", help="Post a card of the platform (JSON) instead of text.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="Posts with the same key are posted once.")
+        str | None, typer.Option("--key", metavar="KEY", help="Posts with the same key are sent only once.")
     ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="The only bot that may send it, instead of any.")
+        str | None, typer.Option("--agent", metavar="NAME", help="The only bot that may send it. Default: any.")
     ] = None,
     reply_to: Annotated[
-        str | None, typer.Option("--reply-to", metavar="MESSAGE_ID", help="The message it answers.")
+        str | None, typer.Option("--reply-to", metavar="MESSAGE_ID", help="Id of the message to reply to.")
     ] = None,
     wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", min=0, help="Wait so long for a bot to send it.")
+        float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for a bot to send it.")
     ] = 0,
     answer: Annotated[
-        bool, typer.Option("--answer", help="Wait for the first reply or pressed button, too, and print it.")
+        bool, typer.Option("--answer", help="Also wait for the first reply or pressed button, and print it.")
     ] = False,
     json: JsonOption = False,
     store: StoreOption = None,
@@ -50,7 +50,7 @@ def post(
 ) -> None:
     """Say something in a group, from any process.
 
-    It is queued on the disk, and a bot that sits in the chat and serves the outbox sends it. With --answer, what people
+    It is queued on disk, and a bot that is in the chat and serves the outbox sends it. With --answer, what people
     reply in its thread and press on its card comes back here instead of reaching the bots. Exit code 1: it could not be
     sent, has expired, or nobody answered in time.
 
@@ -73,7 +73,7 @@ def post(
     else:
         _tell(status, answered, session, wait, asked=answer)
     if status.state == "queued" and not known:
-        notice(f"Nothing was ever recorded in {session}; is that the chat?")
+        notice(f"Nothing has been recorded in {session}; is it the right chat?")
     late = status.state == "queued" and wait > 0
     if late or status.state in ("failed", "expired") or (answer and answered is None):
         raise typer.Exit(NEGATIVE)
@@ -128,12 +128,12 @@ def _document(status: "PostStatus", answered: "Answer | None") -> dict[str, Any]
 
 
 def _tell(status: "PostStatus", answered: "Answer | None", session: str, wait: float, *, asked: bool) -> None:
-    will = f"the first bot that sits in {session} and serves the outbox sends it"
+    will = f"the first bot in {session} that serves the outbox will send it"
     said = {
         "queued": f"Still queued after {wait:g} s; {will}." if wait else f"Queued; {will}.",
         "sent": f"Sent to {session} as {status.message_id}.",
         "failed": f"Not sent: {status.error}",
-        "expired": f"Not sent: no bot of {session} took it in time.",
+        "expired": f"Not sent: no bot in {session} picked it up in time.",
     }
     notice(said[status.state])
     if asked and answered is None and status.state == "sent":

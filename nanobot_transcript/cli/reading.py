@@ -38,9 +38,9 @@ _LOOK_FOR_CHATS = 1.0
 def tail(
     chat: ChatArgument = None,
     lines: Annotated[
-        int, typer.Option("-n", "--lines", metavar="N", min=0, help="How many of the newest messages.")
+        int, typer.Option("-n", "--lines", metavar="N", min=0, help="How many messages to show, the newest.")
     ] = 20,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with each new message until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Keep showing new messages until Ctrl-C.")] = False,
     ids: IdsOption = False,
     json: JsonOption = False,
     jsonl: JsonlOption = False,

@@ -40,10 +40,10 @@ def run(
 ) -> None:
     """Let a model, a command or a script answer in group chats.
 
-    Runs the bots under `agents` that have a responder: all in this process, or with --agent one process for each. Ends
-    with SIGTERM or Ctrl-C, after the answers under way; the second time at once. An agent that the platform refuses is
-    told and left out; then the exit code is 4. The log goes to stderr; --jsonl says on stdout when the agents are
-    connected and when they have stopped.
+    Runs the bots under `agents` that have a responder: all in this process, or with --agent one process for each.
+    SIGTERM or Ctrl-C stops it once unfinished answers are done; a second one stops it at once. An agent that the
+    platform refuses is reported and skipped; the exit code is then 4. The log goes to stderr; --jsonl says on stdout
+    when the agents are connected and when they have stopped.
 
     \b
     Example:

@@ -103,11 +103,11 @@ def _chosen(settings: "Settings", name: str, account: str) -> Chosen:
 
 
 def _nothing_to_run(file: "Path | None") -> ConfigError:
-    examples = "examples/ has files to begin with."
+    examples = "examples/ has files to start from."
     if file is None:
         sentence = "There is no agent to run: no configuration file was read."
         return ConfigError(sentence, hint=f"Name one with -c FILE; {examples}")
-    hint = f"Give a bot under `agents` an app_secret and a responder; {examples}"
+    hint = f"Set app_secret and responder for a bot under `agents`; {examples}"
     return ConfigError(f"There is no agent to run in {file}.", hint=hint)
 
 
@@ -124,7 +124,7 @@ def _warn_of_clashes(settings: "Settings", called: Mapping[str, str]) -> None:
     for name, accounts in name_clashes({account: agent.name for account, agent in settings.agents.items()}).items():
         told = ", ".join(f"agents.{account} is {called[account]}" for account in accounts)
         logger.warning(
-            "Several bots are called %s; here %s. Give each a name of its own in agents.<app_id>.name.", name, told
+            "Several bots are called %s; here %s. Give each its own name in agents.<app_id>.name.", name, told
         )
 
 

@@ -40,7 +40,7 @@ def connect_of(platform: Platform) -> "Connect":
     except (Exception, SystemExit) as error:  # another package's code
         raise ConfigError(
             f"What connects the platform {platform.name}, {platform.run}, cannot be loaded: {error}.",
-            hint="Install the package that brings it again, or tell its makers.",
+            hint="Reinstall the package that provides it, or report this to its authors.",
         ) from error
     return loaded
 

@@ -25,13 +25,13 @@ __all__ = ["search"]
 def search(
     text: Annotated[
         str,
-        typer.Argument(
-            metavar="TEXT", help="What the message contains, upper and lower case as written.", show_default=False
-        ),
+        typer.Argument(metavar="TEXT", help="Text that the message contains; case-sensitive.", show_default=False),
     ],
-    chat: Annotated[str | None, typer.Option("--chat", metavar="CHAT", help="Only in this chat, not in all.")] = None,
+    chat: Annotated[
+        str | None, typer.Option("--chat", metavar="CHAT", help="Only in this chat. Default: all chats.")
+    ] = None,
     limit: Annotated[
-        int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
+        int, typer.Option("-n", "--limit", metavar="N", min=1, help="Show at most this many, the newest.")
     ] = 20,
     ids: IdsOption = False,
     json: JsonOption = False,

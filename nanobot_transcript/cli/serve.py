@@ -208,7 +208,8 @@ def _told(settings: "LoadedSettings") -> Iterator[None]:
         sentence = f"The hub cannot listen at {settings.hub.host}:{settings.hub.port}: {error.strerror or error}."
         raise ConfigError(
             f"{sentence}{_origins(settings, sentence)}",
-            hint="A hub may run there already. Otherwise choose another port with --port, or end what has it.",
+            hint="A hub may already be running there. Otherwise choose another port with --port, "
+            "or stop the program that uses it.",
         ) from error
 
 
@@ -225,7 +226,7 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
     except OSError as error:
         raise ConfigError(
             f"The hub cannot listen at {listen}: {error.strerror or error}.",
-            hint="Choose another assistant.listen, or end the program that has it.",
+            hint="Choose another assistant.listen, or stop the program that uses it.",
         ) from error
 
 
@@ -236,7 +237,7 @@ def second_address(listen: str, hub_host: str) -> tuple[str, int]:
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= 65535:
         raise ConfigError(
-            f"assistant.listen is {listen}, which is no address.",
+            f"assistant.listen is {listen}, which is not an address.",
             hint="Write an address and a port, such as 127.0.0.1:22080.",
         )
     if is_loopback(hub_host) and not is_loopback(host):

@@ -82,18 +82,21 @@ def import_(
     chat: Annotated[
         str | None,
         typer.Option(
-            "--chat", metavar="KEY", help="Session key or oc_… id to append to; feishu_oc_x.jsonl tells its own."
+            "--chat",
+            metavar="KEY",
+            help="Session key or oc_… id to append to; not needed for files named like feishu_oc_x.jsonl.",
         ),
     ] = None,
     kind: Annotated[
         Literal["auto", "jsonl", "irc", "text"], typer.Option("--format", help="What the files hold.")
     ] = "auto",
     bots: Annotated[
-        list[str] | None, typer.Option("--bot", metavar="NAME", help="This name in a log is a bot. Repeatable.")
+        list[str] | None,
+        typer.Option("--bot", metavar="NAME", help="A name in the log that is a bot; may be given several times."),
     ] = None,
     day: Annotated[
         str | None,
-        typer.Option("--date", metavar="DAY", help="Day of a log that has only times: 2025-11-20."),
+        typer.Option("--date", metavar="DAY", help="Date of a log that has only times: 2025-11-20."),
     ] = None,
     encoding: Annotated[
         str, typer.Option("--encoding", metavar="NAME", help="Encoding of logs, such as gb18030.")
@@ -169,7 +172,7 @@ def _target(path: Path, chat: str | None) -> str:
     key = (group_key(chat) or chat) if chat else session_key_of(path)
     if key is None:
         raise UsageError(
-            f"{path.name} does not tell which chat it belongs to.", hint="Add --chat, such as --chat feishu:oc_team."
+            f"{path.name} does not say which chat it belongs to.", hint="Add --chat, such as --chat feishu:oc_team."
         )
     return key
 
@@ -180,7 +183,7 @@ def _tell(path: Path, report: "ImportReport") -> None:
     parts += [f"{number(report.bad)} not understood"] if report.bad else []
     notice(f"{path.name} → {report.session_key} ({report.format}): {', '.join(parts)}.")
     if report.day_taken is not None:
-        notice(f"  no day given, took {report.day_taken} for the first line; use --date DAY if it was another.")
+        notice(f"  no date given, assumed {report.day_taken} for the first line; use --date DAY if that is wrong.")
     for line in report.bad_lines[:_SHOWN_BAD_LINES]:
         notice(f"  line {line.number}: {line.reason}: {line.text}")
     if report.bad > _SHOWN_BAD_LINES:

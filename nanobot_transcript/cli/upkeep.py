@@ -36,10 +36,10 @@ def verify(
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Read every line and mend what can be.
+    """Read every line and repair what can be repaired.
 
-    Counts lines and messages of a chat or of all, and explains what is wrong. Half lines of processes that were killed
-    are closed and harm nobody. Exit code 1: something is wrong that was not mended.
+    Counts lines and messages of one chat or all, and explains what is wrong. Half lines left by killed processes are
+    closed and do no harm. Exit code 1: something is wrong that was not repaired.
 
     \b
     Example:
@@ -59,7 +59,7 @@ def verify(
     else:
         _print_reports(reports)
     if any(report.read_only for report in reports):
-        notice(f"Nothing may be changed in {opened.place}: what could be mended was left as it is.")
+        notice(f"{opened.place} is read-only: what could be repaired was left as it is.")
     if not ok:
         raise typer.Exit(NEGATIVE)
 
@@ -104,9 +104,10 @@ def purge(
         str | None, typer.Option("--member", metavar="NAME", help="Only what this person or bot said.")
     ] = None,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="TIME", help="Only what is older: 30d, monday, 2025-11-20.")
+        str | None,
+        typer.Option("--before", metavar="TIME", help="Only messages older than this: 30d, monday, 2025-11-20."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be erased; nothing is changed.")
     ] = False,
@@ -239,15 +240,15 @@ def _sign(report: "VerifyReport") -> str:
 
 def _explained(report: "VerifyReport") -> list[str]:
     """What was found, as sentences."""
-    found = [f"mended: {sentence}." for sentence in report.healed]
-    found += [f"not mended: {sentence}." for sentence in report.unmended]
+    found = [f"repaired: {sentence}." for sentence in report.healed]
+    found += [f"not repaired: {sentence}." for sentence in report.unmended]
     if report.torn_lines:
         half = amount(report.torn_lines, "half line")
-        found.append(f"{half} of a process that was killed while writing; skipped by readers.")
+        found.append(f"{half}, left by a process that was killed while writing; ignored by readers.")
     if report.foreign_lines:
         foreign = amount(report.foreign_lines, "foreign line")
-        found.append(f"{foreign} that this program did not write; skipped by readers, and left in place.")
+        found.append(f"{foreign}, not written by this program; left in place, ignored by readers.")
     if report.duplicates:
-        doubled = amount(report.duplicates, "doubled message")
-        found.append(f"{doubled}, with ids that stand there before; something else wrote into the file.")
+        doubled = amount(report.duplicates, "duplicate message")
+        found.append(f"{doubled}, with the id of an earlier one; another program wrote to the file.")
     return found

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
 _BEFORE: Final = 86_400_000.0  # milliseconds
-_NOT_RECORDED: Final = "A message was not recorded, the platform will push it again"
+_NOT_RECORDED: Final = "A message was not recorded; the platform will send it again"
 _FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 IsAnswer = Callable[[str, Entry], bool]
@@ -119,7 +119,7 @@ class Reader:
             if arrival.from_bot:
                 self._recognise(arrival)
         except StoreError as error:
-            logger.warning("Who is who could not be written down: %s %s", error, error.hint)
+            logger.warning("Names of members could not be saved: %s %s", error, error.hint)
 
     def _recognise(self, arrival: Arrival) -> None:
         """When the bot that sent this has recorded it by itself, what this account calls it is known now, too."""
@@ -185,7 +185,7 @@ class Arrivals:
         since_ms = self._missing_since(store, key, entry) if is_first else None
         failure = _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT), _NOT_RECORDED)
         if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
-            _attempt(lambda: self._first_heard(key, since_ms, heard_ms), "What was missed is not asked for")
+            _attempt(lambda: self._first_heard(key, since_ms, heard_ms), "Missed messages are not fetched")
         return failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
@@ -196,7 +196,7 @@ class Arrivals:
         answers: list[bool] = []
         failure = _attempt(
             lambda: answers.append(is_answer(message.session_key, entry)),
-            "Whether a message answers a post is not known; the platform will push it again",
+            "It is unknown whether a message answers a post; the platform will send it again",
         )
         return any(answers), failure
 
@@ -217,7 +217,7 @@ class Arrivals:
             if stands_there():
                 store.recall(key, recalled.message_id, "", recalled.ts, max_wait=_LONGEST_WAIT)
 
-        return _attempt(hide, "A message that was taken back was not hidden; the platform will tell it again")
+        return _attempt(hide, "A recalled message was not hidden; the platform will report it again")
 
     def has_heard(self, session_key: str) -> bool:
         """True when a message of this chat was recorded since the start."""
@@ -238,7 +238,7 @@ class Arrivals:
             if not store.recent(key, 1).entries:
                 since.append(entry["ts"] - _BEFORE)
 
-        _attempt(look, "Whether a chat has a record is not known")
+        _attempt(look, "It is unknown whether a chat has a record")
         return since[0] if since else None
 
 

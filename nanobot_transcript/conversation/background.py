@@ -45,7 +45,7 @@ class Background:
         try:
             self._jobs.put_nowait((function, args))
         except queue.Full:
-            logger.debug("too much is waiting; %s is left out", function)
+            logger.debug("too much is waiting; %s is skipped", function)
 
     def drain(self, timeout: float) -> bool:
         """Wait until everything submitted so far is done; False when ``timeout`` seconds were not enough."""

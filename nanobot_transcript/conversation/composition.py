@@ -167,17 +167,17 @@ class Conversation:
             done = self.background.close(_LAST_WORDS)
             done &= self.record.members.flush(max(0.0, until - time.monotonic()))
         except StoreError as error:
-            logger.warning("What was learned last about members and groups is not written down: %s", error)
+            logger.warning("The latest changes to members and groups were not saved: %s", error)
             return
         if not done:
-            logger.warning("What was learned last about members and groups may not be written down")
+            logger.warning("The latest changes to members and groups may not have been saved")
 
     def _maintain(self) -> None:
         for work in (self.people.still_here, *self._hourly):
             try:
                 work()
             except Exception:  # the others are done nevertheless
-                logger.exception("Something that is done once an hour failed")
+                logger.exception("An hourly task failed")
 
 
 def _allowance(budget: Budget, per_hour: int) -> Callable[[], bool]:

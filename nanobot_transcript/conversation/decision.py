@@ -242,7 +242,7 @@ def _note(gate: Gate, decision: "Decision") -> None:
     try:
         take(decision)
     except Exception:  # a gate is somebody else's code
-        logger.exception("What was decided about %s could not be noted", decision.message_id)
+        logger.exception("The decision about %s could not be logged", decision.message_id)
 
 
 def addressed(

@@ -99,7 +99,7 @@ class Recorder:
         try:
             await self._store.edit(session_key, message_id, text, agent.name)
         except StoreError as error:
-            logger.warning("A card was replaced but the record has the old text: %s %s", error, error.hint)
+            logger.warning("A card was replaced, but the record still has the old text: %s %s", error, error.hint)
 
     async def _write(
         self,

@@ -94,7 +94,7 @@ class Lists:
         try:
             titles = await groups.mine()
         except PlatformError as error:
-            logger.warning("Which groups a bot sits in is known from their messages only: %s %s", error, error.hint)
+            logger.warning("The groups that a bot is in are known from their messages only: %s %s", error, error.hint)
             return
         self._seats[account].update(titles)
         await asyncio.to_thread(self._note_seats, account, titles)
@@ -193,9 +193,9 @@ class Lists:
             await asyncio.to_thread(self._people.listed, session_key, people, kind, account)
         except PlatformError as error:
             self._due[session_key] = self._clock() + (_SOONER if _may_pass(error) else _HOPELESS)
-            self._complain("The people of a group are not known, and shown by id", error)
+            self._complain("The members of a group are unknown and are shown by id", error)
         except StoreError as error:
-            logger.warning("Names could not be written down: %s %s", error, error.hint)
+            logger.warning("Names could not be saved: %s %s", error, error.hint)
         else:
             if sender and sender not in people:
                 self._strangers[session_key, sender] = self._clock() + _HOPELESS
@@ -204,7 +204,7 @@ class Lists:
         try:
             title = await self._groups[account].title(session_key)
         except PlatformError as error:
-            logger.info("What a group is called is not known: %s %s", error, error.hint)
+            logger.info("The name of a group is unknown: %s %s", error, error.hint)
         else:
             await self._noted(self._note_titles, account, {session_key: title})
 
@@ -217,7 +217,7 @@ class Lists:
                 self._people.sits(session_key, account)
             self._note_titles(account, {key: title for key, title in titles.items() if title})
         except StoreError as error:
-            logger.warning("Where a bot sits could not be written down: %s %s", error, error.hint)
+            logger.warning("The groups that a bot is in could not be saved: %s %s", error, error.hint)
 
     def _note_titles(self, account: str, titles: dict[str, str]) -> None:
         members = self._people.members
@@ -227,7 +227,7 @@ class Lists:
             try:
                 members.remember_chat(session_key, title)
             except StoreError as error:
-                logger.warning("What the groups are called could not be written down: %s %s", error, error.hint)
+                logger.warning("The names of groups could not be saved: %s %s", error, error.hint)
                 return
             self._titles.answered((account, session_key))
 
@@ -236,7 +236,7 @@ class Lists:
         try:
             await asyncio.to_thread(note, *args)
         except StoreError as error:
-            logger.warning("Who sits where could not be written down: %s %s", error, error.hint)
+            logger.warning("The members of groups could not be saved: %s %s", error, error.hint)
 
     def _complain(self, what: str, error: PlatformError) -> None:
         if what not in self._complained:

@@ -84,7 +84,7 @@ class People:
         """A bot of this process, and what its host calls it, if it was given a name there."""
         self.own.setdefault(account, _Own()).given_name = given_name
         if self._only and len(self.own) == 2:
-            logger.warning("agent.name is for one bot per process; here are several. Name them in agents.")
+            logger.warning("agent.name is for a process with one bot, but there are several. Name them in agents.")
 
     def introduce(self, account: str, *, platform_name: str = "", open_id: str = "") -> None:
         """Enter a bot of this process among the members, with what the platform says about it. Raises StoreError."""
@@ -186,7 +186,7 @@ class People:
                 continue
             self._warned.add(tuple(accounts))
             called = ", ".join(f"{account} is called {names[account]}" for account in accounts)
-            logger.warning("Several bots want the name %s: %s. Name them in the settings, agents.", name, called)
+            logger.warning("Several bots have the name %s: %s. Give each its own name in agents.", name, called)
 
 
 class Look:

@@ -21,7 +21,7 @@ def require_folder(base: Path, hint: str, *, exists: bool = False, written: bool
             raise StoreUnavailableError(f"There is no directory {base}.", hint=hint) from error
         if written:
             parent = next(folder for folder in base.parents if folder.exists())
-            _try_to_write(parent, f"{base} does not exist and cannot be made in {parent}", hint)
+            _try_to_write(parent, f"{base} does not exist and cannot be created in {parent}", hint)
         return
     except OSError as error:
         raise StoreUnavailableError(f"{base} cannot be read: {error.strerror}.", hint=hint) from error

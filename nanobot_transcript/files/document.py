@@ -112,7 +112,7 @@ class StateFile:
                 return None
             except OSError as error:
                 raise self._failure("move aside", error) from error
-            logger.warning("%s could not be understood; it is kept as %s and built anew", self.path, aside.name)
+            logger.warning("%s could not be understood; it is kept as %s and rebuilt", self.path, aside.name)
             return aside
         return None
 
@@ -146,14 +146,14 @@ class StateFile:
     def _refuse_foreign_kind(self, mode: int) -> None:
         if not stat.S_ISREG(mode):
             kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
-            raise UnsafePathError(f"{self.path} is {kind}.", hint="Remove it; the store builds the file anew.")
+            raise UnsafePathError(f"{self.path} is {kind}.", hint="Remove it; the store rebuilds the file.")
 
     def _failure(self, verb: str, error: OSError) -> StoreError:
         sentence = f"Cannot {verb} {self.path}: {error.strerror or error}."
         if error.errno in FULL:
             return StoreFullError(sentence, hint="Free some space, or move the store with store.dir.")
         if error.errno in NOT_PLAIN:
-            return UnsafePathError(sentence, hint="Remove it; the store builds the file anew.")
+            return UnsafePathError(sentence, hint="Remove it; the store rebuilds the file.")
         return StoreUnavailableError(sentence, hint="Check that the directory exists and belongs to this user.")
 
 

@@ -110,7 +110,7 @@ class SharedFiles:
                 f"{file.path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
             )
         if snapshot.state == "broken":
-            logger.warning("%s could not be understood and is begun anew", file.path)
+            logger.warning("%s could not be understood and is started again", file.path)
         document = snapshot.document
         last = document.get("last", 0)
         return Drawer(last if 0 <= last < _LARGEST else 0, document.get("facts", {}))

@@ -20,11 +20,11 @@ def checked(session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any
         if not missing and not (isinstance(value, str) and value):
             raise InvalidPostError(f"A post's {what} is a text of at least one character, not {value!r}.")
     if content is not None and (not isinstance(content, str) or not content.strip()):
-        raise InvalidPostError("The content of a post is a text that is not empty.")
+        raise InvalidPostError("The content of a post must be a text that is not empty.")
     if content is None and card is None:
         raise InvalidPostError("A post needs a text or a card.")
     if content is not None and len(content) > _LONGEST_TEXT:
-        raise InvalidPostError(f"A post holds {_LONGEST_TEXT:,} characters at most.", hint="Send it in parts.")
+        raise InvalidPostError(f"A post may have at most {_LONGEST_TEXT:,} characters.", hint="Send it in parts.")
     if not isinstance(wants_answers, bool):
         raise InvalidPostError(f"Whether a post wants answers is true or false, not {wants_answers!r}.")
     texts = {"session_key": session_key, "content": content, "agent": agent, "reply_to": reply_to}
@@ -46,11 +46,11 @@ def lifetime(expires_in: Any) -> float:
 def card_text(card: Any) -> str:
     """A card as the database holds it. Raises InvalidPostError."""
     if not isinstance(card, dict) or not card:
-        raise InvalidPostError("A card is a JSON object that is not empty.")
+        raise InvalidPostError("A card must be a JSON object that is not empty.")
     try:
         text = json.dumps(card, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidPostError(f"The card cannot be written as JSON: {error}.") from error
     if len(text) > _LONGEST_CARD:
-        raise InvalidPostError(f"A card holds {_LONGEST_CARD:,} bytes at most.", hint="Feishu takes about 30 KB.")
+        raise InvalidPostError(f"A card may have at most {_LONGEST_CARD:,} bytes.", hint="Feishu accepts about 30 KB.")
     return text

@@ -36,7 +36,7 @@ def keep(db: Sql, offer: Offer) -> None:
     """Keep it once, until it is known what it answers."""
     waiting = db.execute("SELECT count(*) FROM early WHERE session_key IS ?", (offer.session_key,)).fetchone()[0]
     if waiting >= _MOST:
-        logger.warning("Too many answers wait for a post to be sent; %s is left out", offer.answer["message_id"])
+        logger.warning("Too many answers are waiting for a post to be sent; %s is skipped", offer.answer["message_id"])
         return
     db.execute(
         f"INSERT OR IGNORE INTO early (session_key, reply_to, root_id, thread_id, {_COLUMNS}) VALUES (:session_key,"

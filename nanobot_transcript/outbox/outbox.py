@@ -103,7 +103,9 @@ class Outbox:
             lambda db: db.execute("SELECT * FROM jobs WHERE id=?", (well_formed(post_id),)).fetchone(), None
         )
         if row is None:
-            raise UnknownPostError(f"There is no post {post_id}.", hint="Posts are removed some days after their end.")
+            raise UnknownPostError(
+                f"There is no post {post_id}.", hint="Posts are removed some days after they are finished."
+            )
         return queueing.status(row, self._clock())
 
     def answers(self, post_id: str, after: int = 0) -> list[Answer]:
@@ -210,7 +212,7 @@ class Outbox:
     def forget(self, *, session_key: str | None = None, sender: str | None = None) -> int:
         """See ``Postbox.forget``."""
         if session_key is None and sender is None:
-            raise InvalidPostError("It needs to be said what to erase: a chat or a sender.")
+            raise InvalidPostError("Say what to erase: a chat or a sender.")
         key, who = (well_formed(text) if text else text for text in (session_key, sender))
 
         def work(db: Sql) -> int:

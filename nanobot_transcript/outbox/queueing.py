@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 _UNCERTAIN: Final = 50 * 60.0
-_GIVEN_UP: Final = "No bot could send it in as many attempts as it had."
-_NOT_KNOWN: Final = "The bot that sent it ended before it could say whether the message arrived."
+_GIVEN_UP: Final = "No bot could send it within the allowed number of attempts."
+_NOT_KNOWN: Final = "The bot that sent it stopped before it could say whether the message arrived."
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def mark_sent(db: Sql, job: Job, receipt: Receipt, agent: str | None, now: float
     if known is None:
         return
     if known["state"] == "sent" and known["message_id"] != receipt.message_id:
-        logger.warning("Post %s stands twice: as %s and %s", job.id, known["message_id"], receipt.message_id)
+        logger.warning("Post %s was sent twice: as %s and %s", job.id, known["message_id"], receipt.message_id)
     db.execute(
         "UPDATE jobs SET state='sent', message_id=?, sent_by=?, error=NULL, finished=?, lease_until=0, holder=NULL"
         " WHERE id=? AND state<>'sent'",

@@ -19,7 +19,9 @@ def put(db: Sql, post_id: str, card: str) -> None:
     """Keep the card for whoever sent the post. Raises UnknownPostError; InvalidPostError for a post that is a text."""
     post = db.execute("SELECT card FROM jobs WHERE id=?", (post_id,)).fetchone()
     if post is None:
-        raise UnknownPostError(f"There is no post {post_id}.", hint="Posts are removed some days after their end.")
+        raise UnknownPostError(
+            f"There is no post {post_id}.", hint="Posts are removed some days after they are finished."
+        )
     if post["card"] is None:
         raise InvalidPostError("Only a card can be replaced by another card.", hint="Post a card in the first place.")
     db.execute(

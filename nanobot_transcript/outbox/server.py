@@ -86,7 +86,7 @@ class OutboxServer:
                     logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
                     await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
                 except Exception:
-                    logger.exception("The outbox could not be served; it goes on in %.0f s", _AFTER_TROUBLE)
+                    logger.exception("The outbox could not be served; next attempt in %.0f s", _AFTER_TROUBLE)
                     await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
 
     def stop(self) -> None:
@@ -124,7 +124,7 @@ class OutboxServer:
         except TimeoutError as error:
             await self._not_shown(revision, error, _pause(revision))
         except Exception as error:
-            logger.exception("A card could not be replaced in an unexpected way")
+            logger.exception("Replacing a card failed unexpectedly")
             await self._not_shown(revision, error, _pause(revision))
         else:
             await asyncio.to_thread(self._outbox.revised, revision)
@@ -151,7 +151,7 @@ class OutboxServer:
         except (TranscriptError, TimeoutError) as error:  # such as a record that could not be written after the send
             await self._failed(job, error, _pause(job), doubtful=True)
         except Exception as error:
-            logger.exception("A send of the outbox failed in an unexpected way")
+            logger.exception("Sending a post failed unexpectedly")
             await self._failed(job, error, _pause(job), doubtful=True)
         else:
             await asyncio.to_thread(self._outbox.sent, job, receipt, self._agent)

@@ -26,15 +26,15 @@ def check(base: Path) -> list[Finding]:
     try:
         return _findings(base)
     except OSError as error:
-        fix = "Give this user access, or name another place in store.dir."
-        return [Finding("store", "error", f"{base} cannot be looked at: {error.strerror}.", fix)]
+        fix = "Give this user access, or set store.dir to another place."
+        return [Finding("store", "error", f"{base} cannot be accessed: {error.strerror}.", fix)]
 
 
 def _findings(base: Path) -> list[Finding]:
     if not base.exists():
         return [*_missing(base), *_clock(time.time())]
     if not base.is_dir():
-        fix = "Move it away, or name another place in store.dir."
+        fix = "Move it away, or set store.dir to another place."
         return [Finding("store", "error", f"{base} is not a directory.", fix)]
     return [*_usable(base), *_permissions(base), *_file_system(base)]
 
@@ -44,10 +44,10 @@ def _missing(base: Path) -> Iterator[Finding]:
     parent = next(folder for folder in base.parents if folder.exists())
     try:
         tempfile.TemporaryDirectory(dir=parent, prefix=".doctor-").cleanup()
-        yield Finding("store", "info", f"{base} does not exist yet; the first message makes it.")
+        yield Finding("store", "info", f"{base} does not exist yet; the first message creates it.")
     except OSError as error:
-        fix = f"Make {parent} a directory that this user can write, or name another place in store.dir."
-        message = f"{base} does not exist and cannot be made in {parent}: {error.strerror}."
+        fix = f"Make {parent} a directory that this user can write, or set store.dir to another place."
+        message = f"{base} does not exist and cannot be created in {parent}: {error.strerror}."
         yield Finding("store", "error", message, fix)
 
 
@@ -61,7 +61,7 @@ def _usable(base: Path) -> Iterator[Finding]:
             yield _lock(Path(probe.name))
             yield from _clock(os.fstat(probe.fileno()).st_mtime)
     except OSError as error:
-        fix = f"Make {base} writable for this user, free some space, or name another place in store.dir."
+        fix = f"Make {base} writable for this user, free some space, or set store.dir to another place."
         yield Finding("store", "error", f"{base} cannot be written: {error.strerror}.", fix)
 
 
@@ -129,7 +129,7 @@ def _file_system(base: Path) -> Iterator[Finding]:
     kind = _kind_of_file_system(base.resolve())
     if kind in _REMOTE:
         fix = "Keep the store on a local disk: a network file system may tear lines and lose locks."
-        yield Finding("file system", "warning", f"{base} lies on {kind}.", fix)
+        yield Finding("file system", "warning", f"{base} is on {kind}.", fix)
 
 
 def _kind_of_file_system(path: Path) -> str:

@@ -259,7 +259,7 @@ class RelevanceGate:
             if decided and decided[-1] == (found.mistake == Reason.INTRUDED) and Stage.CORRECTION not in stages:
                 log.write(key, later(found.mistake, key, found.message, decision.agent))
         except Exception:
-            logger.exception("a correction could not be noted")
+            logger.exception("a correction could not be logged")
 
     async def _judged(self, decision: Decision) -> Decision:
         case = decision.case

@@ -64,7 +64,7 @@ class FileDecisionLog:
         except (OSError, StoreError, _NewerFormatError, msgspec.EncodeError, UnicodeError) as error:
             if str(path) not in self._complained:
                 self._complained.add(str(path))
-                logger.warning("decisions are not noted in %s: %s", path.name, error)
+                logger.warning("decisions are not logged in %s: %s", path.name, error)
             return False
         return True
 

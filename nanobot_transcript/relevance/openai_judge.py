@@ -62,7 +62,7 @@ class OpenAIJudge:
         choices = getattr(answer, "choices", None)
         if choices is None:  # a page of HTML comes as text
             raise ResponderError(
-                "The judge's endpoint answered, but not as a chat endpoint does.",
+                "The judge's endpoint answered, but not like a chat endpoint.",
                 hint="Check its base_url; it usually ends in /v1.",
             )
         text = choices[0].message.content if choices else ""

@@ -48,7 +48,7 @@ WORDS: Final[dict[str, str]] = {
     "says_imperative": "it begins like an order: {truth}",
     "says_wrong": "it corrects something: {truth}",
     "says_goes_on": "it begins like something that goes on: {truth}",
-    "says_stop": "it says that no answer is wanted: {truth}",
+    "says_stop": "it says that no answer is needed: {truth}",
     "says_laughs": "it laughs: {truth}",
     "says_courtesy": "it is thanks, consent or the like: {truth}",
     "says_bots": "it speaks of bots: {truth}",

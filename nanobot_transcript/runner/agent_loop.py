@@ -137,7 +137,7 @@ class AgentLoop:
             if turn.claim is not None:
                 turn.claim.release()
         if not await self._lanes.finish(grace):
-            logger.warning("%s broke off an answer that took longer than %g s to finish", self.agent.name, grace)
+            logger.warning("%s stopped an answer that took longer than %g s to finish", self.agent.name, grace)
 
     def stopped(self, session_key: str, entry: Entry, reason: str) -> None:
         """The loop guard did not let the relay hand out what another bot said."""
@@ -196,5 +196,5 @@ class AgentLoop:
             try:
                 return (await self._store.recent(inbound.session_key, _HISTORY)).entries
             except StoreError as error:
-                logger.error("%s goes by its own memory, the record cannot be read: %s", self.agent.name, error)
+                logger.error("%s relies on its own memory, as the record cannot be read: %s", self.agent.name, error)
         return self._sessions.history(inbound.session_key)

@@ -178,7 +178,7 @@ def _addressed_by_a_person(inbound: InboundMessage, choice: Choice) -> bool:
 def _broken_off(error: BaseException) -> str:
     if isinstance(error, asyncio.CancelledError):
         return "The process was stopped before the answer was complete."
-    return f"The answer ended with an error of the program: {type(error).__name__}."
+    return f"The answer failed with a program error: {type(error).__name__}."
 
 
 def _digest(*told: str) -> str:

@@ -87,7 +87,9 @@ class ChannelManager:
         async for delivery in self._bus.outbound():
             dropped = self._lanes.put(delivery.message.session_key, delivery)
             if dropped is not None:
-                dropped.fail(DeliveryError("Too many messages wait for this chat.", hint="Post less into one chat."))
+                dropped.fail(
+                    DeliveryError("Too many messages are waiting for this chat.", hint="Post less to one chat.")
+                )
 
     async def _dispatch(self, delivery: Delivery) -> None:
         try:

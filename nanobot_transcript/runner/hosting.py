@@ -136,7 +136,7 @@ class HostedAgent:
             part.cancel()
         for part, error in zip(self._parts, await asyncio.gather(*self._parts, return_exceptions=True), strict=True):
             if isinstance(error, Exception):
-                logger.error("A part of %s had failed: %s", self.name, part.get_name(), exc_info=error)
+                logger.error("Part of %s failed: %s", self.name, part.get_name(), exc_info=error)
         with suppress(asyncio.CancelledError):
             await self.agent.channel.stop()
             await self.agent.responder.close()

@@ -79,7 +79,7 @@ class Intake:
 
     def _hand_on(self, message: InboundMessage) -> None:
         if not self._bus.publish_inbound(message):
-            logger.warning("Too many messages wait, %s is recorded and not answered", message.message_id)
+            logger.warning("Too many messages are waiting; %s is recorded but not answered", message.message_id)
 
     async def _recalled(self, recalled: Recalled) -> None:
         self._forget(recalled.session_key, recalled.message_id)

@@ -77,7 +77,7 @@ class Replies:
 
 async def _take_back(text: LiveText, sending: "asyncio.Task[SentMessage] | None", error: BaseException) -> None:
     """Tell whoever shows the text that it is none, and wait until that is done."""
-    text.fail(error if isinstance(error, TranscriptError) else ResponderError("The answer was broken off."))
+    text.fail(error if isinstance(error, TranscriptError) else ResponderError("The answer was interrupted."))
     if sending is not None:
         await asyncio.gather(sending, return_exceptions=True)
 

@@ -51,7 +51,7 @@ class Runner:
         if self._stopping.is_set():
             self._hurry.set()
         else:
-            logger.info("Stopping; answers under way get %g s", self._grace)
+            logger.info("Stopping; unfinished answers get %g s", self._grace)
         self._stopping.set()
 
     async def run(self, *, signals: bool = False) -> None:

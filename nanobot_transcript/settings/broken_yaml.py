@@ -21,23 +21,24 @@ def reason(error: yaml.YAMLError, text: str) -> str:
     found = error.problem_mark.line
     begun = error.context_mark.line if error.context_mark is not None else found
     if "expected ':'" in problem:
-        return _at(begun, "a colon is missing behind the name")
+        return _at(begun, "a colon is missing after the name")
     if "quoted scalar" in context:
-        return _at(begun, "the quotation mark that begins here is not closed")
+        return _at(begun, "the quotation mark that opens here is not closed")
     if context.startswith("while parsing a flow"):
         opened = "{" if "mapping" in context else "["
-        return _at(begun, f"what begins here with {opened} is not closed, or a comma is missing")
+        return _at(begun, f"the {opened} here is not closed, or a comma is missing")
     above = _without_a_colon(text, found)
     if problem == _COLON:
         if above is not None:
-            return _at(above, "a colon is missing behind the name")
+            return _at(above, "a colon is missing after the name")
         return _at(
-            found, "a colon where none can be; put a text that has one in quotes, and indent like the lines above"
+            found,
+            "a colon is not allowed here; put a text that contains one in quotes, and indent like the lines above",
         )
     if problem.startswith("expected <block end>"):
         if above is not None and _indentation(text, above) == _indentation(text, found):
-            return _at(above, "a colon is missing behind the name")
-        return _at(found, "this line is not indented like those it belongs to")
+            return _at(above, "a colon is missing after the name")
+        return _at(found, "this line is not indented like the lines it belongs to")
     if r"'\t'" in problem:
         return _at(found, "a tab; indent with spaces")
     return _at(found, problem or context)

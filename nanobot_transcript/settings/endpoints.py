@@ -15,11 +15,11 @@ class EndpointSettings(Section):
     kind: Any = setting("openai", "What is asked.", "询问的对象。")
     model: Name | None = setting(None, "Model of the endpoint.", "模型接口所用的模型。", example="gpt-5-mini")
     base_url: Address | None = setting(
-        None, "Address of the endpoint; null is OpenAI's own.", "模型接口的地址；null 表示 OpenAI 官方地址。"
+        None, "Address of the endpoint; null means OpenAI's own.", "模型接口的地址；null 表示 OpenAI 官方地址。"
     )
     api_key: SecretStr | None = setting(
         None,
-        "Key of the endpoint; better written as ${NAME} than in full.",
+        "API key of the endpoint; write ${NAME} rather than the key itself.",
         "模型接口的密钥；建议写成 ${NAME}，不要直接写明文。",
         example="${OPENAI_API_KEY}",
     )

@@ -26,8 +26,9 @@ class GroupsSettings(Section):
 
     mode: _Mode = setting(
         "listen",
-        "`listen`: record, and show each turn what is new; `gate`: the same, and decide for every message whether this "
-        "bot answers (nanobot's group policy is not asked there); `observe`: record only; `off`: nothing.",
+        "`listen`: record, and show each turn what is new; `gate`: the same, and decide for every message "
+        "whether this bot answers (nanobot's group policy does not apply there); `observe`: record only; `off`: "
+        "nothing.",
         "`listen`：记录，并在每轮对话中提供新内容；`gate`：同上，并由相关性判断决定本机器人是否应答"
         "（这些群不再看 nanobot 的群策略）；`observe`：只记录；`off`：什么都不做。",
     )
@@ -48,12 +49,12 @@ class ContextSettings(Section):
     """How much of the group an agent is given with a turn."""
 
     max_entries: int = setting(
-        20, "At most this many entries are given with one turn.", "每轮对话最多提供的条目数。", ge=1, le=1000
+        20, "How many entries one turn gets at most.", "每轮对话最多提供的条目数。", ge=1, le=1000
     )
     max_chars: int = setting(
         8000,
-        "At most this many characters are put into one turn's prompt, everything counted; the oldest entries are "
-        "left out first.",
+        "How many characters are put into one turn's prompt at most, everything included; the oldest entries are "
+        "dropped first.",
         "每轮对话最多放进提示词的字符数，所有文字都计算在内，超出时先省略最早的内容。",
         ge=500,
         le=1_000_000,

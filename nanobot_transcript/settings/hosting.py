@@ -43,7 +43,7 @@ class ResponderSettings(EndpointSettings):
     )
     extra: dict[str, Any] = setting(
         dict,
-        "What else a request to the endpoint says, as the endpoint calls it.",
+        "Further fields of a request to the endpoint, under the endpoint's own names.",
         "发给模型接口的其他请求参数，使用接口自己的参数名。",
         example={"temperature": 0.2},
     )
@@ -63,8 +63,8 @@ class ResponderSettings(EndpointSettings):
     env: dict[str, SecretStr] = setting(dict, "Environment variables added for the program.", "为程序添加的环境变量。")
     inherit: Literal["safe", "minimal", "all"] = setting(
         "safe",
-        "Which of this process's environment the program gets: `safe`: without what looks like a secret; "
-        "`minimal`: what programs need to run; `all`.",
+        "Which of this process's environment variables the program gets: `safe`: all but those that look like a "
+        "secret; `minimal`: what programs need to run; `all`.",
         "程序继承哪些环境变量：`safe`：去掉疑似密钥的变量；`minimal`：程序运行所必需的；`all`：全部。",
     )
     stream: bool | None = setting(
@@ -72,10 +72,8 @@ class ResponderSettings(EndpointSettings):
         "Show an answer in a card while it is being written; null: for `openai` only.",
         "在卡片中边生成边显示回答；null 表示仅 `openai` 如此。",
     )
-    timeout: float = setting(300.0, "Seconds an answer may take.", "一次回答最多用时（秒）。", gt=0)
-    max_output: int = setting(
-        256 * 1024, "Bytes of output that are read of a program.", "读取程序输出的最大字节数。", gt=0
-    )
+    timeout: float = setting(300.0, "Time limit of an answer, in seconds.", "一次回答最多用时（秒）。", gt=0)
+    max_output: int = setting(256 * 1024, "Largest output of a program, in bytes.", "读取程序输出的最大字节数。", gt=0)
     answers: list[str] = setting(list, "What a scripted bot says, in turn.", "固定回答的内容，依次使用。")
 
 
@@ -84,32 +82,33 @@ class RunnerSettings(Section):
 
     grace: float = setting(
         20.0,
-        "Seconds that the answers under way get when `run` is ended.",
+        "Seconds that unfinished answers get when `run` is stopped.",
         "退出 `run` 时，为正在生成的回答再等待的秒数。",
         ge=0,
         le=3600,
     )
     parallel_chats: int = setting(
         8,
-        "Chats in which one bot answers at the same time; the others wait.",
+        "How many chats one bot answers in at the same time; the others wait.",
         "一个机器人最多同时在多少个群里回答，其余的群排队。",
         ge=1,
         le=100,
     )
     max_answer_chars: int = setting(
         50_000,
-        "Characters of an answer; a longer one is an error and is not sent.",
+        "Longest answer, in characters; a longer one is an error and is not sent.",
         "一次回答的最大字符数；超出视为错误，不会发送。",
         ge=1,
     )
     reaction: Annotated[str, OFF] = setting(
         "THUMBSUP",
-        "Emoji that a bot puts on a message while it answers it, by Feishu's name of it; `off` for none.",
+        "Emoji reaction that a bot puts on a message while it is answering: Feishu's name of the emoji, or `off` "
+        "for none.",
         "机器人回答期间放在消息上的表情，使用飞书的表情名；`off` 表示不放。",
     )
     failure_text: str | None = setting(
         None,
-        "What a bot says to a person who addressed it when its mind fails; null: nothing.",
+        "What a bot says to a person who addressed it when its responder fails; null: nothing.",
         "应答程序或模型失败时，对指名找它的人说的话；null 表示不说。",
         example="I cannot answer just now.",
     )
@@ -128,13 +127,13 @@ class AgentProfile(Section):
     )
     platform: Name = setting(
         "feishu",
-        "The chat platform it is on, for `run`: `feishu`, or one that another package brings.",
+        "The chat platform it is on, for `run`: `feishu`, or one that another package provides.",
         "它所在的聊天平台，供 `run` 使用：`feishu`，或其他软件包提供的平台。",
     )
     app_secret: SecretStr | None = setting(
         None,
-        "Secret of the app (elsewhere the bot's token), for `run` and the history; "
-        "better written as ${NAME} than in full. nanobot's plugin takes it from nanobot.",
+        "Secret of the app (elsewhere the bot's token), for `run` and the history; write ${NAME} rather than the "
+        "secret itself. nanobot's plugin takes it from nanobot.",
         "应用的 App Secret（其他平台为机器人的令牌），供 `run` 和补取历史使用；建议写成 ${NAME}，不要直接写明文。"
         "nanobot 插件使用 nanobot 自己的配置。",
         example="${ALPHA_SECRET}",
@@ -150,10 +149,10 @@ class AgentProfile(Section):
         "应用事件订阅的 Encrypt Key，webhook 使用。",
     )
     instructions: str = setting(
-        "", "What this bot is told with every prompt of `run`.", "`run` 在每次提示词中给该机器人的说明。"
+        "", "Instructions that this bot gets with every prompt of `run`.", "`run` 在每次提示词中给该机器人的说明。"
     )
     responder: ResponderSettings = setting(
-        ResponderSettings, "The mind of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
+        ResponderSettings, "What writes the answers of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
     )
 
     def secrets(self) -> dict[str, str]:
@@ -167,33 +166,33 @@ class HistorySettings(Section):
 
     enabled: bool = setting(
         True,
-        "Ask the platform for messages that no bot has heard. Without the scope for it nothing happens.",
+        "Ask the platform for messages that no bot has received. Without the scope for it, nothing happens.",
         "从平台的历史消息中补取没有进程收到的消息；没有相应权限时不补取。",
     )
     calls_per_hour: int = setting(
         120,
-        "How many requests all bots of the store together may make for that.",
+        "How many requests for that all bots of the store together may make per hour.",
         "同一记录目录的所有机器人每小时共享的请求次数。",
         ge=0,
     )
 
 
 class OutboxSettings(Section):
-    """Posts that other processes hand over for a group."""
+    "Posts for a group that other processes hand over."
 
     serve: bool = setting(
         True,
-        "Send them where this bot sits in the group.",
+        "Send them in the groups that this bot is in.",
         "在本机器人所在的群里发送代发消息。",
     )
     expires_in: float = setting(
         86_400.0,
-        "Seconds after which a post that nobody could send is given up.",
+        "Seconds after which a post that no bot could send expires.",
         "代发消息超过多少秒仍未发出就放弃。",
         gt=0,
     )
     keep_days: float = setting(
-        7.0, "Days that a post and its answers are kept after its end.", "代发消息结束后，连同回答保留的天数。", gt=0
+        7.0, "Days that a finished post and its answers are kept.", "代发消息结束后，连同回答保留的天数。", gt=0
     )
 
     def limits(self) -> "OutboxLimits":

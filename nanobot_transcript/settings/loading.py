@@ -156,7 +156,7 @@ def _merge(target: dict[str, Any], values: dict[str, Any]) -> None:
 
 def _unknown_sentence(key: str, origin: Origin) -> str:
     guess = closest(key)
-    tail = f"; did you mean {guess}?" if guess else "; `nanobot-transcript config show` lists what there is."
+    tail = f"; did you mean {guess}?" if guess else "; `nanobot-transcript config show` lists all settings."
     return f"There is no setting {key} ({origin}){tail}"
 
 

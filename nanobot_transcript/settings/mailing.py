@@ -20,12 +20,12 @@ class MailArchiveSettings(Section):
     )
     sync: bool = setting(
         False,
-        "Whether whoever sends waits for the commit (some tenths of a second) and is told its hash.",
+        "Whether sending waits for the commit (some tenths of a second) and returns its hash.",
         "发送者是否等待提交完成（零点几秒）并得到提交的哈希。",
     )
     shard: Literal["day", "month"] = setting(
         "day",
-        "Folders of a day or of a month. With tens of thousands of messages a month, folders of a day keep commits "
+        "One folder per day or per month. With tens of thousands of messages a month, daily folders keep commits "
         "quick. Readers find both.",
         "按天还是按月分目录。每月邮件达到数万封时，按天分目录能让提交保持快速。读取时两种都能找到。",
     )
@@ -36,8 +36,8 @@ class MailImageSettings(Section):
 
     policy: Literal["auto", "file", "inline"] = setting(
         "auto",
-        "Where converted images go: `auto` puts small ones into the message and others into files; `file` and `inline` "
-        "do one of both.",
+        "Where converted images go: `auto` puts small ones into the message and others into files; `file` and "
+        "`inline` always do one of the two.",
         "转换后的图片放在哪里：`auto` 小图内嵌、大图存文件；`file` 和 `inline` 只用其中一种。",
     )
     inline_max_bytes: ByteSize = setting(

@@ -62,22 +62,24 @@ class _Common(BaseSettings):
     runner: RunnerSettings = setting(RunnerSettings, "The process behind `run`.", "`run` 启动的进程。")
     groups: GroupsSettings = setting(GroupsSettings, "What the plugin does in group chats.", "插件在群聊中做什么。")
     context: ContextSettings = setting(
-        ContextSettings, "What an agent is given of the group.", "提供给智能体的群聊内容。"
+        ContextSettings, "What an agent is told about the group.", "提供给智能体的群聊内容。"
     )
     gate: GateSettings = setting(
-        GateSettings, "Whether a bot answers what may not be meant for it.", "相关性判断：机器人是否应答一条消息。"
+        GateSettings,
+        "Whether a bot answers messages that may not be meant for it.",
+        "相关性判断：机器人是否应答一条消息。",
     )
     turns: TurnsSettings = setting(TurnsSettings, "How bots take turns.", "机器人之间如何轮流发言。")
     relay: RelaySettings = setting(
         RelaySettings,
-        "Whether a bot hears other bots by way of the record.",
+        "Whether a bot hears other bots through the record.",
         "转达：机器人是否通过记录听到其他机器人。",
     )
     history: HistorySettings = setting(
         HistorySettings, "Filling gaps from the platform's own history.", "用平台的历史消息补取缺失的消息。"
     )
     outbox: OutboxSettings = setting(
-        OutboxSettings, "Posts that other processes hand over for a group.", "代发消息：其他程序交来、发往群里的消息。"
+        OutboxSettings, "Posts for a group that other processes hand over.", "代发消息：其他程序交来、发往群里的消息。"
     )
     hub: HubSettings = setting(HubSettings, "The process behind `serve`.", "`serve` 运行的进程。")
     filebox: FileboxSettings = setting(FileboxSettings, "Mailboxes of Markdown files.", "Markdown 文件邮箱。")
@@ -93,7 +95,7 @@ class _Common(BaseSettings):
     )
     io: IoSettings = setting(
         IoSettings,
-        "IO bridge: inputs for agents that wait, and their outputs.",
+        "IO bridge: inputs for waiting agents, and their outputs.",
         "IO 桥：给等待中的智能体的输入，以及它们的输出。",
     )
 
@@ -106,7 +108,7 @@ class _Common(BaseSettings):
                 return value
         raise ConfigError(
             f"The settings have no section for {kind.__name__}: its platform is not installed.",
-            hint="Install the package that brings it again, such as `pip install nanobot-transcript`.",
+            hint="Reinstall the package that provides it, such as `pip install nanobot-transcript`.",
         )
 
     @property
@@ -193,9 +195,9 @@ def _section(platform: Platform) -> dict[str, Any]:
     module, _, name = platform.settings.partition(":")
     kind, field = getattr(import_module(module), name)
     if not issubclass(kind, Section):
-        raise TypeError(f"{platform.settings} is no section of the settings")
+        raise TypeError(f"{platform.settings} is not a section of the settings")
     if hasattr(_Common, platform.name) or platform.name in {*_Common.model_fields, *_TAKEN}:
-        raise ValueError(f"{platform.name} has a meaning in the settings already")
+        raise ValueError(f"{platform.name} is already used in the settings")
     section: dict[str, Any] = {platform.name: (kind, field)}
     create_model("Probe", __base__=Section, **section)()  # whether it can be left out
     return section

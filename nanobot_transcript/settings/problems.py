@@ -50,7 +50,7 @@ def _given(problem: ErrorDetails, place: Place, origin: Origin) -> str:
     if origin.written is None and place.secret and isinstance(value, str):
         return ""
     text = shown(value, place) if origin.written is None else repr(origin.written)
-    return f"has {text} in it, but " if place.within else f"is {text}, but "
+    return f"contains {text}, but " if place.within else f"is {text}, but "
 
 
 def _remedy(problem: ErrorDetails, sources: Sequence[Source]) -> str:

@@ -33,7 +33,7 @@ class HubSettings(Section):
 
     host: Name = setting(
         "127.0.0.1",
-        "Address to listen on. Any other than this machine's own needs a token.",
+        "Address to listen on. Any address but this machine's own needs a token.",
         "监听地址。除本机地址外，都必须设置令牌。",
     )
     port: int = setting(
@@ -41,17 +41,18 @@ class HubSettings(Section):
     )
     tokens: dict[Name, Token] = setting(
         dict,
-        "Programs that may come in: a name for the log, and the bearer token; better written as ${NAME} than in full. "
-        "None of them opens the pages. Without any token, only this machine is let in, and everything is open to it.",
+        "Programs that may connect: a name for the log, and the bearer token. Write ${NAME} rather than the "
+        "token itself. None of these tokens opens the pages. Without any token, only this machine may connect, "
+        "and everything is open to it.",
         "允许访问的程序：日志中使用的名字及其 Bearer 令牌；建议写成 ${NAME}，不要直接写明文。这些令牌都不能打开网页。"
         "完全不设置令牌时只允许本机访问，并且对本机全部开放。",
         example="laptop",
     )
     page_token: Token | None = setting(
         None,
-        "The token of people: it opens the pages (`/?token=TOKEN`) and `/api/...`, which no other token does, and no "
-        "MCP server. Without it the pages are closed as soon as there are `hub.tokens` or `filebox.tokens`. Keep it "
-        "from agents: better in a variable of the hub than in a file that they can read.",
+        "The token for people. It alone opens the pages (`/?token=TOKEN`) and `/api/...`, and it opens no MCP "
+        "server. Without it, the pages are closed as soon as there are `hub.tokens` or `filebox.tokens`. Keep it "
+        "from agents: put it into an environment variable of the hub rather than a file that they can read.",
         "供人使用的令牌：只有它能打开网页（`/?token=TOKEN`）和 `/api/...`，但不能访问 MCP 服务。"
         "只要设置了 `hub.tokens` 或 `filebox.tokens` 而没有设置它，网页就是关闭的。"
         "不要让智能体得到它：最好只写在 hub 的环境变量里，而不是智能体能读到的文件中。",
@@ -59,19 +60,18 @@ class HubSettings(Section):
     )
     servers: list[ServerName] | None = setting(
         None,
-        "The servers that `/mcp` offers; null offers all there are. Each also has an address of its own, such as "
-        "`/mcp/filebox`.",
+        "The servers that `/mcp` offers; null offers all. Each also has its own address, such as `/mcp/filebox`.",
         "`/mcp` 提供的服务；null 表示全部。每个服务另有自己的地址，例如 `/mcp/filebox`。",
     )
     allowed_hosts: list[Name] = setting(
         list,
-        "Names under which the hub may be addressed besides this machine's own, such as hub.example.com or "
+        "Host names under which the hub may be reached besides this machine's own, such as hub.example.com or "
         "hub.example.com:8765.",
         "除本机名称外，允许用来访问的主机名，例如 hub.example.com 或 hub.example.com:8765。",
     )
     allowed_origins: list[Name] = setting(
         list,
-        "Web pages that may call the hub besides its own, such as https://example.com.",
+        "Origins of web pages that may call the hub besides its own, such as https://example.com.",
         "除自身页面外，允许调用的网页来源，例如 https://example.com。",
     )
     max_body: ByteSize = setting(
@@ -83,9 +83,7 @@ class HubSettings(Section):
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = setting(
         "info", "How much the hub writes to its log.", "hub 写多少日志。"
     )
-    data_dir: Directory = setting(
-        Path("~/.nanobot/hub"), "Folder of what the hub itself keeps.", "hub 自身数据的目录。"
-    )
+    data_dir: Directory = setting(Path("~/.nanobot/hub"), "Folder for the hub's own data.", "hub 自身数据的目录。")
 
 
 class FileboxSettings(Section):
@@ -99,7 +97,7 @@ class FileboxSettings(Section):
     )
     agent: Name | None = setting(
         None,
-        "Who this process is where neither `runAs` nor a token says so.",
+        "Which agent this process is if neither `runAs` nor a token says so.",
         "当 `runAs` 和令牌都没有说明身份时，本进程使用的智能体。",
         example="qa_agent",
     )
@@ -127,30 +125,30 @@ class FileboxSettings(Section):
     )
     max_title: int = setting(
         255,
-        "Characters of a title. The file name holds as much of it as 255 bytes leave room for.",
+        "Longest title, in characters. The file name holds as much of it as fits into 255 bytes.",
         "邮件标题的最大字符数。文件名最长 255 字节，放得下多少就写多少。",
         ge=1,
         le=1000,
     )
     max_content: ByteSize = setting(
         1024 * 1024,
-        "Largest content of one message, as a number of bytes or as `1 MiB`. A mail with its thread has room for 16 "
-        "MiB, a request over HTTP for `hub.max_body`.",
+        "Largest content of one message, as a number of bytes or as `1 MiB`. A mail with its thread may have 16 "
+        "MiB, a request over HTTP `hub.max_body`.",
         "单封邮件正文的最大字节数，也可写成 `1 MiB`。一封邮件连同整个线程最多 16 MiB，"
         "HTTP 请求另受 `hub.max_body` 限制。",
         ge=1024,
     )
     max_read: int = setting(
         60_000,
-        "Characters that one reading returns at most; the rest comes with `offset`.",
+        "How many characters one read returns at most; `offset` gets the rest.",
         "一次读取最多返回的字符数，其余部分用 `offset` 继续读取。",
         ge=1000,
     )
     fsync: Literal["never", "always"] = setting(
         "never",
-        "When mail is forced to the disk. `never`: a killed process loses nothing, a power cut may cost the mail of "
-        "the last seconds; `always`: a power cut costs nothing either, but sending, resolving and rejecting wait for "
-        "the disk.",
+        "When mail is flushed to disk. `never`: a killed process loses nothing, a power cut may lose the mail of "
+        "the last seconds; `always`: a power cut loses nothing either, but sending, resolving and rejecting wait "
+        "for the disk.",
         "何时强制写入磁盘。`never`：进程被杀不会丢失邮件，断电可能丢失最后几秒的邮件；"
         "`always`：断电也不丢失，但发送、解决和拒绝都要等待磁盘。",
     )

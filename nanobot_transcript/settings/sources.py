@@ -125,7 +125,7 @@ def yaml_file(path: Path) -> Source:
         raise ConfigError(f"{path} is not valid YAML: {reason(error, text)}.", hint="Correct that line.") from error
     if node is None:
         return Source({}, "file")
-    raise ConfigError(f"{path} does not hold settings.", hint="Write lines such as `store:` and `  dir: ~/x`.")
+    raise ConfigError(f"{path} does not contain settings.", hint="Write lines such as `store:` and `  dir: ~/x`.")
 
 
 def environment(variables: Mapping[str, str] = os.environ, where: str = "") -> Source:
@@ -197,8 +197,8 @@ def _file_source(path: Path, node: yaml.MappingNode, values: dict[str, Any]) -> 
 def _require_no_repetition(path: Path, node: yaml.MappingNode) -> None:
     for key, first, again in repeated(node):
         raise ConfigError(
-            f"{key} stands twice in {path}, in lines {first} and {again}.",
-            hint="Put both into one, or remove one of them: only one would count.",
+            f"{key} appears twice in {path}, on lines {first} and {again}.",
+            hint="Merge the two, or remove one: only one would take effect.",
         )
 
 

@@ -27,7 +27,7 @@ class RetentionSettings(Section):
 
     max_age_days: float | None = setting(
         None,
-        "Drop what is older than this many days; null keeps all.",
+        "Delete entries older than this many days; null keeps all.",
         "删除早于此天数的内容；null 表示全部保留。",
         gt=0,
     )
@@ -54,21 +54,21 @@ class StoreSettings(Section):
     )
     fsync: Literal["never", "always", "interval"] = setting(
         "never",
-        "When entries are forced to the disk. `never`: a power cut may cost the last seconds; "
-        "`interval`: at most `store.fsync_interval` seconds; `always`: none, but appends wait for the disk.",
+        "When entries are flushed to disk. `never`: a power cut may lose the last seconds; `interval`: at most "
+        "`store.fsync_interval` seconds; `always`: nothing, but appends wait for the disk.",
         "何时强制写入磁盘。`never`：断电可能丢失最后几秒；`interval`：最多丢失 `store.fsync_interval` 秒；"
         "`always`：不丢失，但每次追加都要等待磁盘。",
     )
     fsync_interval: float = setting(
         1.0,
-        "Seconds between two forced writes when `store.fsync` is `interval`.",
+        "Seconds between two flushes when `store.fsync` is `interval`.",
         "`store.fsync` 为 `interval` 时两次强制写盘之间的秒数。",
         gt=0,
         le=3600,
     )
     segment_bytes: Annotated[ByteSize, AfterValidator(_at_least_64_kib)] = setting(
         64 * 1024 * 1024,
-        "Size at which a transcript goes on in a new file, as a number of bytes or as `64 MiB`.",
+        "Size at which a transcript continues in a new file, as a number of bytes or as `64 MiB`.",
         "单个记录文件达到此大小后换新文件，可写字节数或 `64 MiB`。",
     )
     retention: RetentionSettings = setting(

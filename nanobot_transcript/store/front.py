@@ -213,9 +213,9 @@ class GroupTranscriptStore:
         Given together the filters narrow each other. At least one is needed.
         """
         if session_key is None and sender is None and before_ms is None:
-            raise InvalidEntryError("purge needs to know what: a chat, a sender, or a time.")
+            raise InvalidEntryError("Say what to purge: a chat, a sender, or a time.")
         if before_ms is not None and not (isinstance(before_ms, int | float) and isfinite(before_ms)):
-            raise InvalidEntryError(f"before_ms is a time in milliseconds, not {before_ms!r}.")
+            raise InvalidEntryError(f"before_ms must be a time in milliseconds, not {before_ms!r}.")
         key = shape.key(session_key) if session_key is not None else None
         senders = self.members.ids_of(sender) if sender is not None else frozenset[str]()
         reports = self.backend.purge(key, senders=senders, before_ms=before_ms)

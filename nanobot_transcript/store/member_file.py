@@ -134,4 +134,4 @@ class FileMembers(MemberDirectory):
         if state == "newer":
             logger.warning("%s was written by a newer version; this process keeps members in memory only", self.path)
         elif state == "broken":
-            logger.warning("%s cannot be understood; it will be built anew at the next change", self.path)
+            logger.warning("%s cannot be understood; it will be rebuilt at the next change", self.path)

@@ -103,8 +103,8 @@ def _keys(store: "GroupTranscriptStore") -> list[str]:
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
         hint = (
-            "Bots write it once the plugin or `nanobot-transcript run` runs; "
-            "`nanobot-transcript doctor` finds out why they do not."
+            "Bots create it once the plugin or `nanobot-transcript run` is running; if they do not, "
+            "`nanobot-transcript doctor` says why."
         )
         raise UnknownNameError(f"There is no transcript in {store.place} yet.", hint=hint)
     return keys

@@ -17,7 +17,7 @@ _FIELDS = frozenset(EntryFields.__annotations__)
 def key(session_key: str) -> str:
     """A session key may be any non-empty string."""
     if not isinstance(session_key, str) or not session_key:
-        raise InvalidEntryError(f"A session key is a non-empty string, not {session_key!r}.")
+        raise InvalidEntryError(f"A session key must be a non-empty string, not {session_key!r}.")
     return session_key
 
 
@@ -33,7 +33,7 @@ def entry(
     if type(role) is not str or type(content) is not str or type(sender) is not str:
         _refuse_other_than_text(role=role, content=content, sender=sender)
     if not role:
-        raise InvalidEntryError("A role is a non-empty string such as 'user' or 'assistant'.")
+        raise InvalidEntryError("A role must be a non-empty string such as 'user' or 'assistant'.")
     now = time.time_ns() // 1_000_000
     line: dict[str, Any] = {
         "role": role,

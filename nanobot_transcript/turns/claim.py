@@ -187,7 +187,7 @@ class Claim:
         try:
             others()
         except StoreError as error:  # it runs out by itself
-            logger.warning("A claim could not be given back: %s", error)
+            logger.warning("A claim could not be released: %s", error)
 
     async def __aenter__(self) -> Self:
         # In a thread: an event loop that is busy for seconds must not cost the claim, or a second model is asked.
@@ -204,7 +204,7 @@ class Claim:
         try:
             self.settle() if exc is None else self.release()
         except StoreError as error:  # it runs out by itself
-            logger.warning("A claim could not be given back: %s", error)
+            logger.warning("A claim could not be released: %s", error)
         if self._telling is not None:
             await asyncio.to_thread(self._telling.join)
 

@@ -215,7 +215,7 @@ class _Place:
         try:
             document = self._marks.get(_KIND, *self._named.values()) or {}
         except StoreError as error:
-            logger.warning("How far the relay had come is not known: %s", error)
+            logger.warning("The position of the relay is unknown: %s", error)
             return
         cursor = document.get("cursor")
         self.cursor = cursor if isinstance(cursor, str) else None
@@ -245,7 +245,7 @@ class _Place:
         try:
             self._marks.put(_KIND, {**self._named, **cursor, **place}, *self._named.values())
         except StoreError as error:
-            logger.warning("How far the relay has come is kept until the next restart only: %s", error)
+            logger.warning("The position of the relay is kept only until the next restart: %s", error)
 
 
 def _texts(values: Any) -> tuple[str, ...]:

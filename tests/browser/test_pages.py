@@ -177,7 +177,7 @@ def test_the_system_says_how_it_is_and_what_to_do(open_page: OpenPage, hub: str,
     foreign = urllib.request.Request(f"{hub}/api/about", headers={"Origin": "https://evil.example"})
     with pytest.raises(urllib.error.HTTPError):
         urllib.request.urlopen(foreign, timeout=PATIENCE)
-    page.get_by_text("Pages from elsewhere may not call the hub.").wait_for()
+    page.get_by_text("Web pages from other sites may not call the hub.").wait_for()
     page.get_by_text("What to do:").first.wait_for()
     page.get_by_text("Transcripts", exact=True).wait_for()
     picture(page, "system")

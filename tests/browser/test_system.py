@@ -44,8 +44,8 @@ def test_a_new_program_appears_without_a_reload(open_page: OpenPage, hub: str) -
 def test_a_refused_call_is_a_problem_with_what_to_do(open_page: OpenPage, hub: str) -> None:
     page = live(open_page("#/system"))
     assert ask(hub, "Withdraw", "asker", ID="q-unknown") == 404
-    page.get_by_text("A program named a question that is not there.").wait_for()
-    page.get_by_text("It was asked with another token, or its program has the wrong id.").wait_for()
+    page.get_by_text("A program named a question that does not exist.").wait_for()
+    page.get_by_text("The question was asked with another token, or the program has the wrong id.").wait_for()
     page.get_by_text("Connect Withdraw").wait_for()
     assert "q-unknown" not in page.content()
 
@@ -71,7 +71,7 @@ def test_the_chinese_page_tells_problems_in_chinese_with_the_original_behind(
     logging.getLogger("transcript_mcp.mail.x").warning("Nobody has foreseen this.")
     foreign = page.get_by_role("listitem").filter(has_text="别处的网页试图调用 hub，已拒绝。")
     foreign.get_by_text("如果这是你自己的页面，请把它的来源加入 hub.allowed_origins。").wait_for()
-    english = foreign.get_by_text("Pages from elsewhere may not call the hub.")
+    english = foreign.get_by_text("Web pages from other sites may not call the hub.")
     expect(english).not_to_be_visible()
     foreign.get_by_text("英文原文").click()
     english.wait_for()

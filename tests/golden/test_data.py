@@ -325,7 +325,7 @@ async def test_what_waits_in_a_session_is_handed_over(golden: Path) -> None:
 async def test_questions_and_their_answers_are_in_the_history(golden: Path) -> None:
     async with hub_over(golden) as hub:
         assert await hub.text("assistant", "get_answer", id="q-answered", wait=0) == "Yes, at noon."
-        assert "taken back" in await hub.text("assistant", "get_answer", id="q-taken-back", wait=0)
+        assert "was withdrawn" in await hub.text("assistant", "get_answer", id="q-taken-back", wait=0)
         async with page(hub.url, "local", "Ada") as ada:
             await ada.send("GetHistory")
             history = (await ada.until("GetHistory")).GetHistoryResponse

@@ -168,7 +168,7 @@ def test_an_unknown_setting_is_named_with_the_closest_known_one(
         ("store: 5", "store (@) is a number, but must be a section of settings."),
         ("agent: {name: 7}", "agent.name (@) is 7, but must be text that is not empty, or null."),
         ("agents: {cli_a: {description: x}}", "agents.cli_a.name is missing (@)."),
-        ("agents: {cli_a: {name: A, aliases: [B, 1, 2]}}", "agents.cli_a.aliases (@) has 1 in it, but must be a list "),
+        ("agents: {cli_a: {name: A, aliases: [B, 1, 2]}}", "agents.cli_a.aliases (@) contains 1, but must be a list "),
         (
             "agents: {cli_a: {name: A, responder: {command: claude -p}}}",
             "agents.cli_a.responder.command (@) is 'claude -p', but must be a list of text.",
@@ -425,7 +425,7 @@ def test_settings_cannot_be_changed_behind_the_readers_back() -> None:
     [
         ("store:\n  dir: /tmp/x\n gate:\n  log: true\n", 3, "not indented"),
         ("agents:\n  cli_1:\n    name: A\n   aliases: [b]\n", 4, "not indented"),
-        ("agents:\n  cli_1:\n    name: A\n      aliases: [b]\n", 4, "colon where none can be"),
+        ("agents:\n  cli_1:\n    name: A\n      aliases: [b]\n", 4, "colon is not allowed here"),
         ("store:\n  dir: /tmp/x\ngate:\n\tlog: true\n", 4, "a tab"),
         ("store:\n  dir /tmp/x\n  fsync: never\n", 2, "colon is missing"),
         ("agents:\n  cli_1:\n    name: A\n    description: |\n      x\n     y\n", 6, "not indented"),
@@ -433,8 +433,8 @@ def test_settings_cannot_be_changed_behind_the_readers_back() -> None:
         ("agents:\n  cli_1:\n    name A\n\n    # no more\n    aliases: [b]\n", 3, "colon is missing"),
         ("agents:\n  cli_1:\n    name: A: B\n", 3, "in quotes"),
         ('store:\n  dir: "/tmp/x\ngate:\n  log: true\n', 2, "not closed"),
-        ("agents:\n  cli_1:\n    aliases: [a, b\n    name: A\ngate:\n  log: true\n", 3, "begins here with ["),
-        ("gate: {log: true\nstore:\n  dir: /tmp/x\n", 1, "begins here with {"),
+        ("agents:\n  cli_1:\n    aliases: [a, b\n    name: A\ngate:\n  log: true\n", 3, "the [ here is not closed"),
+        ("gate: {log: true\nstore:\n  dir: /tmp/x\n", 1, "the { here is not closed"),
         ("agents:\n  cli_1:\n    name: @A\n", 3, "'@'"),
     ],
 )
@@ -456,7 +456,7 @@ def test_wrong_and_unknown_settings_are_told_with_their_own_line(write: Callable
 
 def test_a_bot_that_stands_twice_in_the_file_is_told_with_both_lines(write: Callable[[str], Path]) -> None:
     path = write("agents:\n  cli_1:\n    name: A\n  cli_2:\n    name: B\n  cli_1:\n    name: C\n")
-    with pytest.raises(ConfigError, match=r"agents\.cli_1 stands twice in .*settings\.yaml, in lines 2 and 6"):
+    with pytest.raises(ConfigError, match=r"agents\.cli_1 appears twice in .*settings\.yaml, on lines 2 and 6"):
         load_settings(path)
 
 

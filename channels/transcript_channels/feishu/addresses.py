@@ -16,7 +16,7 @@ def web_origin(base_url: str) -> str:
     """The address of the API without a slash at its end. Raises ConfigError for what is no web address."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{base_url!r} is no web address.", hint=f"Feishu: {FEISHU_URL}, Lark: {LARK_URL}.")
+        raise ConfigError(f"{base_url!r} is not a web address.", hint=f"Feishu: {FEISHU_URL}, Lark: {LARK_URL}.")
     return base_url.rstrip("/")
 
 

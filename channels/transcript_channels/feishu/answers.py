@@ -141,7 +141,8 @@ class Saving:
     def _refuse_above(self, size: int) -> None:
         if size > self._most:
             raise TooLargeError(
-                f"The file has more than {self._most // (1024 * 1024)} MB.", hint="Ask for it in another way."
+                f"The file has more than {self._most // (1024 * 1024)} MB.",
+                hint="Get it another way, for example in Feishu.",
             )
 
 
@@ -175,11 +176,11 @@ def failure(answer: Answer, app_id: str, console: str, needs: Sequence[str] = ()
         said = f"code {code}{_said(answer)}" if code is not None else f"HTTP {status}"
         error = CredentialsRefusedError(f"Feishu does not accept the token ({said})", hint=_CHECK_APP)
     elif status == _TOO_MANY:
-        error = RateLimitedError("Feishu answers that there are too many calls (HTTP 429)", hint=_FEWER_CALLS)
+        error = RateLimitedError("Feishu reports too many calls (HTTP 429)", hint=_FEWER_CALLS)
     elif status >= _SERVER_FAULT:
-        error = NoAnswerError(f"Feishu is out of order (HTTP {status}{_said(answer)})", hint=_LATER)
+        error = NoAnswerError(f"Feishu has an internal error (HTTP {status}{_said(answer)})", hint=_LATER)
     elif code is None:
-        error = UnexpectedAnswerError(f"The answer is not from Feishu's API: HTTP {status}, no JSON", hint=_BETWEEN)
+        error = UnexpectedAnswerError(f"The answer is not from Feishu's API: HTTP {status}, not JSON", hint=_BETWEEN)
     else:
         error = RequestRefusedError(f"Feishu refused the call (code {code}{_said(answer)})", hint=_LOOK_UP)
     error.platform_code, error.status, error.log_id = code, status, answer.log_id
@@ -345,9 +346,9 @@ def _moment(text: str) -> float | None:
 
 _CHECK_APP: Final = "Compare app id and app secret with the credentials page of the app in the developer console."
 _FEWER_CALLS: Final = "Wait; all bots of a group share its limit of 5 messages a second."
-_LATER: Final = "Try again later; if it stays so, look at Feishu's status page."
-_BETWEEN: Final = "Look at the address of the API and at proxies in between."
-_LOOK_UP: Final = "Look the code up in the documents of the open platform."
+_LATER: Final = "Try again later; if it keeps failing, check Feishu's status page."
+_BETWEEN: Final = "Check the address of the API and any proxies in between."
+_LOOK_UP: Final = "Look up the code in the open platform's documentation."
 _JOIN: Final = "Add the bot to the group."
 _NOT_ANY_MORE: Final = "Nothing can be done about this message; send a new one."
 _SHORTER: Final = "A text may have 150 KB, a post or card 30 KB."
@@ -362,16 +363,20 @@ _KNOWN: Final[dict[int, _Kind]] = {
     99991403: (
         QuotaExhaustedError,
         "The tenant's calls of this month are used up, for every app of the tenant",
-        "Wait for the next month or buy more calls in the admin console; fewer bots that read history help.",
+        "Wait for the next month, or buy more calls in the admin console. Fewer bots that read history help.",
     ),
     230002: (NotPermittedError, "The bot is not in the chat", _JOIN),
     232011: (NotPermittedError, "The bot is not in the chat", _JOIN),
     230006: (
         NotPermittedError,
         "The app has no bot",
-        "Switch on the bot ability in the developer console and publish a new version.",
+        "Enable the bot feature in the developer console and publish a new version.",
     ),
-    230013: (NotPermittedError, "The app is not available to this person", "Widen the app's range of availability."),
+    230013: (
+        NotPermittedError,
+        "The app is not available to this person",
+        "Extend the app's availability to this person.",
+    ),
     230018: (NotPermittedError, "The group's settings do not allow this", "Ask the owner of the group."),
     230035: (
         NotPermittedError,
@@ -383,12 +388,12 @@ _KNOWN: Final[dict[int, _Kind]] = {
     230019: (MessageGoneError, "The topic does not exist", _NOT_ANY_MORE),
     230110: (MessageGoneError, "The message was deleted", _NOT_ANY_MORE),
     231003: (MessageGoneError, "The message is not there or not visible to the bot", _NOT_ANY_MORE),
-    234002: (NotPermittedError, "The app may not have this file", _JOIN),
+    234002: (NotPermittedError, "The app may not access this file", _JOIN),
     234004: (NotPermittedError, "The bot is not in the chat", _JOIN),
     234006: (
         NotPermittedError,
         "The app has no bot",
-        "Switch on the bot ability in the developer console and publish a new version.",
+        "Enable the bot feature in the developer console and publish a new version.",
     ),
     234038: (
         NotPermittedError,
@@ -397,29 +402,29 @@ _KNOWN: Final[dict[int, _Kind]] = {
     ),
     234040: (MessageGoneError, "The message is not visible to the bot", _NOT_ANY_MORE),
     234001: (RequestRefusedError, "A parameter is wrong", _LOOK_UP),
-    234003: (RequestRefusedError, "The message carries no such file", "Take a key that stands in the message's text."),
+    234003: (RequestRefusedError, "The message has no such file", "Use a key from the message's text."),
     234037: (TooLargeError, "The file has more than 100 MB", "Open it in Feishu."),
     234041: (
         RequestRefusedError,
-        "The key with which the tenant enciphers its files is gone",
+        "The key that the tenant encrypts its files with is gone",
         "Ask the tenant's admin.",
     ),
-    234043: (RequestRefusedError, "Feishu gives nothing out of this kind of message", "Open it in Feishu."),
+    234043: (RequestRefusedError, "Feishu does not give out files from this kind of message", "Open it in Feishu."),
     230001: (RequestRefusedError, "A parameter is wrong", _LOOK_UP),
-    230022: (RequestRefusedError, "The message holds content that Feishu does not let pass", "Say it in other words."),
+    230022: (RequestRefusedError, "The message has content that Feishu blocks", "Rephrase it."),
     230025: (RequestRefusedError, "The message is too long", _SHORTER),
     230026: (RequestRefusedError, "Only the sender can recall the message", "Recall it with the app that sent it."),
-    230028: (RequestRefusedError, "The tenant's audit of messages refused the message", "Ask the tenant's admin."),
+    230028: (RequestRefusedError, "The tenant's content audit rejected the message", "Ask the tenant's admin."),
     230031: (RequestRefusedError, "The card is older than 14 days and cannot be changed", _NOT_ANY_MORE),
     230054: (RequestRefusedError, "This kind of message does not allow it", _LOOK_UP),
     230071: (RequestRefusedError, "Only the sender can change the message", "Change it with the app that sent it."),
     230072: (RequestRefusedError, "The message was edited 20 times, which is the limit", _NOT_ANY_MORE),
     230075: (RequestRefusedError, "The message is too old to be edited", _NOT_ANY_MORE),
-    230099: (RequestRefusedError, "The card cannot be built", "Look at the card's JSON in Feishu's card builder."),
+    230099: (RequestRefusedError, "The card is not valid", "Check the card's JSON in Feishu's card builder."),
     232006: (RequestRefusedError, "There is no such chat", "A group's id begins with oc_."),
     99992361: (
         RequestRefusedError,
-        "The open id is that of another app",
+        "The open id belongs to another app",
         "A person's open id differs for each app; use the union id, or the id this app sees.",
     ),
     99992402: (RequestRefusedError, "A field is missing or wrong", _LOOK_UP),

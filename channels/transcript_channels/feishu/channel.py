@@ -123,7 +123,7 @@ class FeishuChannel:
                 async with asyncio.timeout(_CONNECT):
                     await self._connected.wait()
             except TimeoutError:
-                logger.warning("%s has no long connection yet; it goes on trying", self.agent.name)
+                logger.warning("%s has no long connection yet; still trying", self.agent.name)
         if self._connection.failure is not None:
             raise self._connection.failure
 
@@ -273,7 +273,7 @@ class FeishuChannel:
             for sent in card.sent:
                 await self._sender.recall(sent.message_id)
         except PlatformError as error:
-            logger.warning("A half answer could not be taken back: %s %s", error, error.hint)
+            logger.warning("An unfinished answer could not be recalled: %s %s", error, error.hint)
             return False
         return True
 

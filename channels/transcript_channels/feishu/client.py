@@ -54,8 +54,8 @@ _LONGEST_LIFE: Final = 86_400.0
 _AHEAD: Final = 600.0
 _ID: Final = re.compile(r"/(?:[a-z]{2,4}_[^/]+|\d[^/]*)")
 _POOL: Final = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=60.0)
-_REACH: Final = "Look at the network, at proxies, and at the address of the API."
-_ENVIRONMENT: Final = "Look at SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment."
+_REACH: Final = "Check the network, the proxies and the address of the API."
+_ENVIRONMENT: Final = "Check SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class FeishuClient:
         request = _Request("GET", path, query or {}, None, chat, needs)
         answer = await self._tried(request, Tries(self._patience, repeatable=True), Saving(file, most).read)
         if not answer.is_file:
-            raise UnexpectedAnswerError(f"{request.api} gives no file.", hint="Look at the address of the API.")
+            raise UnexpectedAnswerError(f"{request.api} returned no file.", hint="Check the address of the API.")
         return answer.headers
 
     async def _tried(self, request: _Request, tries: Tries, read: _Read = read_answer) -> Answer:
@@ -226,14 +226,14 @@ class FeishuClient:
         resting = self._pauses.left(_QUOTA)
         if resting > 0:
             error = QuotaExhaustedError(
-                "The tenant's calls of this month are used up; Feishu is not asked for now.",
-                hint="Wait for the next month or buy more calls in the admin console.",
+                "The tenant's calls of this month are used up; Feishu is not called for now.",
+                hint="Wait for the next month, or buy more calls in the admin console.",
             )
             error.retry_after = resting
             raise error
         while (seconds := self._pauses.left(request.api, request.chat)) > 0:
             if not tries.may_wait(seconds):
-                error = RateLimitedError(f"{request.api} is limited for {seconds:.0f} s.", hint="Try again later.")
+                error = RateLimitedError(f"{request.api} is rate-limited for {seconds:.0f} s.", hint="Try again later.")
                 error.retry_after = seconds
                 raise error
             await self._sleep(seconds)
@@ -286,7 +286,7 @@ class FeishuClient:
         if not answer.ok:
             raise self._hidden(failure(answer, self.app_id, self.console))
         if not isinstance(value, str) or not value.isascii() or not value.isprintable() or not value:
-            raise UnexpectedAnswerError("Feishu's answer holds no access token.", hint="Look at the API's address.")
+            raise UnexpectedAnswerError("Feishu's answer has no access token.", hint="Check the address of the API.")
         return _Token(value, _life(seconds))
 
     async def _exchange(self, request: _Request, headers: Mapping[str, str], read: _Read = read_answer) -> Answer:
@@ -345,7 +345,7 @@ class _TenantToken:
             return await self._renewed()
         except PlatformError as error:
             if self._value and self._clock() < self._ends:
-                logger.warning("The access token could not be renewed, the old one still holds: %s", error)
+                logger.warning("The access token could not be renewed, the old one is still valid: %s", error)
                 return self._value
             raise
 

@@ -109,6 +109,6 @@ def _server(listen: str | None) -> WebhookServer | None:
     host, _, port = listen.rpartition(":")
     if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ConfigError(
-            f"feishu.webhook.listen is {listen!r}, which is no address and port.", hint="Write 127.0.0.1:9000."
+            f"feishu.webhook.listen is {listen!r}, which is not an address and port.", hint="Write 127.0.0.1:9000."
         )
     return WebhookServer(host.strip("[]") or "127.0.0.1", int(port))

@@ -147,7 +147,7 @@ class HistoryFallback:
         try:
             await self._lease.release(grant)
         except StoreError as error:
-            logger.info("A lease was left to run out: %s", error)
+            logger.info("A lease could not be released and will expire: %s", error)
 
     # --- asking
 

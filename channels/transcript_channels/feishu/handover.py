@@ -26,7 +26,7 @@ class EventQueue:
         """Hand an event over; waits for nothing. Raises queue.Full, and RuntimeError when the loop is closed."""
         with self._mutex:
             if self._free <= 0:
-                raise queue.Full("too many events wait to be handled")
+                raise queue.Full("too many events are waiting")
             self._loop.call_soon_threadsafe(self._events.put_nowait, event)
             self._free -= 1
 

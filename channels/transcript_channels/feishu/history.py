@@ -217,7 +217,7 @@ class _Reading:
 
     def _miss(self, error: PlatformError) -> None:
         self.failure = error
-        logger.warning("The history of a chat was read in part only: %s %s", error, error.hint)
+        logger.warning("Only part of a chat's history was read: %s %s", error, error.hint)
 
     async def _pages(self, query: dict[str, Any]) -> None:
         """Read pages, newest first, until there are enough. The sort order must stay while paging."""
@@ -236,11 +236,13 @@ class _Reading:
             if page.get("has_more") is not True or messages >= self._limit or self._is_past(items):
                 return
             if not isinstance(token, str) or token in seen:
-                raise UnexpectedAnswerError("The history goes on without a next page.", hint="Try again later.")
+                raise UnexpectedAnswerError(
+                    "The history says it goes on, but names no next page.", hint="Try again later."
+                )
             seen.add(token)
             query = {**query, "page_token": token}
         self.cut = True
-        logger.warning("The history of a chat was read in part only: it has more than %d pages", _PAGES)
+        logger.warning("Only part of a chat's history was read: it has more than %d pages", _PAGES)
 
     def _is_past(self, items: list[HistoryItem]) -> bool:
         """True once the pages have gone back beyond the span; a topic cannot be asked for a span."""
@@ -250,7 +252,7 @@ class _Reading:
     async def _read(self, page: dict[str, Any]) -> list[HistoryItem]:
         listed = page.get("items", [])
         if not isinstance(listed, list):
-            raise UnexpectedAnswerError("The history is no list.", hint="Look at the address of the API.")
+            raise UnexpectedAnswerError("The history is not a list.", hint="Check the address of the API.")
         items = await asyncio.to_thread(self._items, listed)  # long texts are not to keep the event loop from all else
         for item in items:
             if self._span.holds(item.message.ts_ms or 0):

@@ -34,7 +34,7 @@ class Handler:
         """Hand an event over; what is no event is acknowledged and forgotten. Raises what ``on_event`` raises."""
         event = decode(payload)
         if event is None:
-            logger.warning("The long connection brought %d bytes that are no event", len(payload))
+            logger.warning("The long connection brought %d bytes that are not an event", len(payload))
             return None
         try:
             answer = self._on_event(event)

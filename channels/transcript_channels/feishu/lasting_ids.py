@@ -72,4 +72,4 @@ class LastingIds:
         try:
             self._members.remember_person(sender, string(user, "name") or None, ids, self._client.app_id)
         except StoreError as error:
-            logger.warning("Who a person is could not be written down: %s %s", error, error.hint)
+            logger.warning("A person's ids could not be saved: %s %s", error, error.hint)

@@ -104,7 +104,7 @@ class LongConnection:
     def start(self) -> None:
         """Begin to connect, in a thread; returns at once. Raises ConfigError the second time."""
         if self._thread is not None:
-            raise ConfigError("A long connection starts once.", hint="Make another one.")
+            raise ConfigError("A long connection can be started only once.", hint="Create a new one.")
         name = f"feishu-{self.app_id[-6:]}"
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -246,7 +246,7 @@ class LongConnection:
         try:
             self._on_state(state)
         except Exception:
-            logger.exception("Being told of a connection failed")
+            logger.exception("A listener to the connection failed")
 
     def _fail(self, error: TranscriptError) -> None:
         self.failure = error
@@ -255,23 +255,25 @@ class LongConnection:
 
 
 _LEAST: Final = 0.1
-_REACH: Final = "Look at the network, at proxies, and at the address of the API."
+_REACH: Final = "Check the network, the proxies and the address of the API."
 
 
 def _refusal(answer: Mapping[str, Any]) -> PlatformError:
     code, said = answer.get("code"), answer.get("msg")
     told = f"(code {code}: {said})"
     if code in _BUSY:
-        return NoAnswerError(f"Feishu is busy {told}", hint="It is tried again.")
+        return NoAnswerError(f"Feishu is busy {told}", hint="It will be tried again.")
     if code in _NO_CREDENTIALS:
         hint = "Compare app id and app secret with the credentials page of the app in the developer console."
         return CredentialsRefusedError(f"Feishu does not accept the app's credentials {told}", hint=hint)
     if code == _TOO_MANY:
-        return RateLimitedError(f"The app has too many long connections {told}", hint="50 are allowed; end some.")
+        return RateLimitedError(f"The app has too many long connections {told}", hint="50 are allowed; close some.")
     if code == _FORBIDDEN:
         hint = "In the developer console, under events and callbacks, choose to receive them by long connection."
         return NotPermittedError(f"The app may not open a long connection {told}", hint=hint)
-    return RequestRefusedError(f"Feishu refuses a long connection {told}", hint="Look the code up in its documents.")
+    return RequestRefusedError(
+        f"Feishu refuses a long connection {told}", hint="Look up the code in Feishu's documentation."
+    )
 
 
 def _usable(url: Any) -> str:

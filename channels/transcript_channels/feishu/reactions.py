@@ -76,7 +76,7 @@ class Reactions:
             await self._client.call("DELETE", path, needs=_NEEDS)
         except PlatformError as error:
             self._note(error)
-            logger.debug("A reaction to %s is not shown as it should be: %s %s", message_id, error, error.hint)
+            logger.debug("A reaction to %s could not be updated: %s %s", message_id, error, error.hint)
 
     async def _left(self, message_id: str, emoji: str) -> None:
         try:

@@ -73,15 +73,15 @@ def chosen(entry: Entry, key: str | None = None) -> Attachment:
     found = attachments_in(entry["content"]) if entry.get("msg_type") != _TEXT else []
     if not found:
         raise NothingFoundError(
-            f"The message {message_id} carries no picture or file.",
-            hint="What can be fetched stands in a message's text with its key, such as [image (img_v3_…)].",
+            f"The message {message_id} has no picture or file.",
+            hint="What can be fetched appears in a message's text with its key, such as [image (img_v3_…)].",
         )
     fitting = [one for one in found if key in (None, one.key)]
     if len(fitting) == 1:
         return fitting[0]
     listed = ", ".join(f"{one.key} ({one.name or one.kind})" for one in found)
-    sentence = f"does not carry {key}" if key is not None else f"carries {len(found)} files"
-    raise UnknownNameError(f"The message {message_id} {sentence}.", hint=f"Name one of the keys: {listed}.")
+    sentence = f"has no file {key}" if key is not None else f"has {len(found)} files"
+    raise UnknownNameError(f"The message {message_id} {sentence}.", hint=f"Choose one of the keys: {listed}.")
 
 
 async def fetch(
@@ -110,7 +110,7 @@ async def _downloaded(
 ) -> Mapping[str, str]:
     path = _PATH.format(quote(message_id, safe=""), quote(wanted.key, safe=""))
     query = {"type": "image" if wanted.kind == "image" else "file"}
-    refusal: PlatformError = NotPermittedError("There is no bot to ask.", hint="Add one of yours to the chat.")
+    refusal: PlatformError = NotPermittedError("None of your bots can be asked.", hint="Add one to the chat.")
     for client in clients:
         try:
             asked = client.patient(_PATIENCE)

@@ -164,7 +164,9 @@ class FeishuSender:
         made = _made(text, post_contents, mentions, title) if post else _made(text, text_contents, mentions)
         contents = await made
         if len(contents) > 1:
-            raise RequestRefusedError("The new text is too long for one message.", hint="Send the rest as another one.")
+            raise RequestRefusedError(
+                "The new text is too long for one message.", hint="Send the rest as another message."
+            )
         body = {"msg_type": "post" if post else "text", "content": contents[0]}
         await self.client.call("PUT", _one(message_id), body=body, needs=_NEEDS)
 
@@ -201,7 +203,7 @@ class FeishuSender:
             try:
                 return _sent(await self._send(path, reply, place.chat_id), place.chat_id)
             except MessageGoneError as error:
-                logger.info("The message to reply to is gone, the answer goes into the chat: %s", error)
+                logger.info("The message to reply to is gone; the answer goes into the chat: %s", error)
         kind = _RECEIVERS.get(place.chat_id[:3], "user_id")
         message = {**body, "receive_id": place.chat_id}
         return _sent(await self._send(_PATH, message, place.chat_id, {"receive_id_type": kind}), place.chat_id)
@@ -238,7 +240,9 @@ class CardStream(Generic[_T]):
         answer = await self._client.call("POST", _CARDS, body=body, repeatable=True, needs=_CARD_NEEDS)
         card_id = answer.get("card_id")
         if not isinstance(card_id, str) or not card_id:
-            raise UnexpectedAnswerError("Feishu made a card and gave it no id.", hint="Look at the API's address.")
+            raise UnexpectedAnswerError(
+                "Feishu created a card but gave it no id.", hint="Check the address of the API."
+            )
         self._card_id = card_id
         return card_content({"type": "card", "data": {"card_id": card_id}})
 
@@ -333,7 +337,7 @@ def _one(message_id: str) -> str:
 
 def _check(text: str) -> None:
     if not text.strip():
-        raise RequestRefusedError("There is nothing to send.", hint="Give a text that is not empty.")
+        raise RequestRefusedError("There is nothing to send.", hint="Give some text.")
 
 
 def _check_card(content: str) -> None:
@@ -344,7 +348,9 @@ def _check_card(content: str) -> None:
 def _sent(answer: Mapping[str, Any], chat_id: str) -> Sent:
     message_id = string(answer, "message_id")
     if not message_id:
-        raise UnexpectedAnswerError("Feishu took the message and gave it no id.", hint="Look at the API's address.")
+        raise UnexpectedAnswerError(
+            "Feishu accepted the message but gave it no id.", hint="Check the address of the API."
+        )
     return Sent(
         message_id,
         string(answer, "chat_id") or chat_id,

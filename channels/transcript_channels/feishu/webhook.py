@@ -136,7 +136,7 @@ class FeishuWebhook:
             return web.json_response({"challenge": challenge}) if usable else _said(400, "no challenge")
         key, kind = _name(event)
         if not key:
-            logger.warning("A request to the webhook holds no event")
+            logger.warning("A request to the webhook has no event")
             return _said(400, "no event")
         if self._taken.known(key):
             return _taken(self._taken.value(key))
@@ -199,7 +199,7 @@ class WebhookServer:
                 self._runner = None
                 raise ConfigError(
                     f"The webhook cannot listen at {self._host}:{self._port}: {error.strerror or error}.",
-                    hint="Choose another port, or end the program that has it.",
+                    hint="Choose another port, or stop the program that uses it.",
                 ) from error
             logger.info("The webhook listens at %s", self.url)
 

@@ -37,7 +37,9 @@ class Asking:
                 if answered():
                     return
         except Exception:
-            logger.exception("What the platform did not tell of %s at the start stays unknown", name)
+            logger.exception(
+                "Asking the platform again about %s failed; what it did not tell at the start stays unknown", name
+            )
         finally:
             with self._mutex:
                 self._under_way.discard(name)

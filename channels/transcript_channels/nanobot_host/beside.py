@@ -70,7 +70,7 @@ class FeishuSpeaker:
             await self._recorder.said_in_part(self._agent, message, error)
             raise
         if not sent.message_id:
-            raise DeliveryError("The platform confirmed a post without an id.", hint="Look into the chat.")
+            raise DeliveryError("The platform confirmed a post without an id.", hint="Check the chat.")
         await self._recorder.said(self._agent, message, sent, "send")
         return sent
 
@@ -85,7 +85,7 @@ async def _kept_up(what: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
             return await work()
         except TranscriptError as error:
-            logger.warning("%s goes on in %g s: %s %s", what, _AGAIN, error, error.hint)
+            logger.warning("%s: trying again in %g s: %s %s", what, _AGAIN, error, error.hint)
         except Exception:
-            logger.exception("%s broke off and goes on in %g s", what, _AGAIN)
+            logger.exception("%s failed; trying again in %g s", what, _AGAIN)
         await asyncio.sleep(_AGAIN)

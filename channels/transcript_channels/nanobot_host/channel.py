@@ -120,7 +120,7 @@ class Hearing(Core):
                 topic = f":{message.root_id or message.message_id}" if self.config.topic_isolation else ""
                 self._transcript_bot.turns.expect(message.message_id, key + topic)
         except Exception:
-            logger.exception("It cannot be told whether a message is for this bot")
+            logger.exception("Could not tell whether a message is for this bot")
 
 
 class Recalling(Core):
@@ -202,7 +202,7 @@ class Introducing(Listening):
             if open_id:
                 self._transcript_host.introduced(self._transcript_bot)
         except Exception:
-            logger.exception("The bot could not be entered among the members")
+            logger.exception("The bot could not be added to the members")
 
     def _transcript_ask_again(self) -> bool:
         """nanobot asks for its bot's open id once, at the start; True when nobody needs to ask again."""
@@ -276,7 +276,7 @@ class Gated(Core):
         try:
             heard = self._transcript_gated(data)
         except Exception:
-            logger.exception("It could not be decided whether a message is for this bot")
+            logger.exception("Could not decide whether a message is for this bot")
             heard = None
         if heard is None or heard.inbound is None:
             return await super()._on_message(data)

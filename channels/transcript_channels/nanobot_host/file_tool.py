@@ -23,10 +23,10 @@ _FOLDER: Final = "group_files"
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "message_id": {"type": "string", "description": "The id of the message that carries it, such as om_…"},
+        "message_id": {"type": "string", "description": "The id of the message that has the file, such as om_…"},
         "key": {
             "type": "string",
-            "description": "Which one, when the message carries several: what stands in parentheses, such as img_v3_…",
+            "description": "Which file, if the message has several: the key in parentheses, such as img_v3_…",
         },
     },
     "required": ["message_id"],
@@ -53,7 +53,7 @@ class GroupFileTool(Tool):
         """nanobot's tool, for one of its agent loops."""
         host = installation().host
         if host is None:
-            raise HostError("The group transcript is off.", hint="See the log of the start for the reason.")
+            raise HostError("The group transcript is off.", hint="The startup log says why.")
         return cls(host, ctx)
 
     @property
@@ -63,9 +63,9 @@ class GroupFileTool(Tool):
     @property
     def description(self) -> str:
         return (
-            "Download a picture, file, video or audio that somebody sent in the present group chat, and get its path "
-            "in the workspace. Such messages show as [image (img_v3_…)] or [file: plan.pdf (file_v3_…)], each with "
-            "its message id. Then look at it with read_file. Works in group chats only."
+            "Download a picture, file, video or audio that somebody sent in this group chat, and get its path in the "
+            "workspace. Such messages appear as [image (img_v3_…)] or [file: plan.pdf (file_v3_…)], each with its "
+            "message id. Then look at it with read_file. Works in group chats only."
         )
 
     @property
@@ -112,5 +112,5 @@ class GroupFileTool(Tool):
     def _folder(self, request: Any) -> Path:
         workspace = getattr(request, "workspace", None) or self._workspace
         if not workspace:
-            raise HostError("nanobot names no workspace to put the file into.")
+            raise HostError("nanobot has no workspace to put the file in.")
         return Path(workspace).expanduser().resolve() / _FOLDER

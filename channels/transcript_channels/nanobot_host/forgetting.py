@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 _REMEMBERED: Final = 512
 _ATTENTIVE: Final = "_group_transcript_attentive"
-_NOT_CLEAN: Final = "A message that was taken back may still stand in nanobot's session %s"
+_NOT_CLEAN: Final = "A recalled message may still be in nanobot's session %s"
 
 _ID: Final = "_group_transcript"
 _MARKER: Final = "_runtime_context"

@@ -120,7 +120,7 @@ class Gatekeeper:
             command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
             urgent = command or decider.is_addressed(turn.inbound)
         except Exception:
-            logger.exception("It could not be decided who is meant by %s", turn.message_id)
+            logger.exception("Could not decide who is meant by %s", turn.message_id)
             return await turn.begin(False)
         lane = self._lane(turn)
         async with lane.place(urgent=urgent):
@@ -129,7 +129,7 @@ class Gatekeeper:
                 choice = await self._choice(turn, decider, urgent=urgent)
                 claim = await self._claim(turn, decider, choice) if _is_to_be_claimed(choice) and not command else None
             except Exception:
-                logger.exception("It could not be decided whether %s is for %s", turn.message_id, decider.agent.name)
+                logger.exception("Could not decide whether %s is for %s", turn.message_id, decider.agent.name)
                 return await turn.begin(False)
             finally:
                 HURRY.reset(token)
@@ -200,7 +200,7 @@ class Gatekeeper:
                 return (await self._conversation.store.recent(session_key, _HISTORY)).entries
             return await self._newest(session_key, _HISTORY)
         except StoreError as error:
-            logger.error("A message is decided without the record: %s %s", error, error.hint)
+            logger.error("A message is decided about without the record: %s %s", error, error.hint)
             return []
 
     async def _newest(self, session_key: str, limit: int) -> list[Entry]:
@@ -222,7 +222,7 @@ class Gatekeeper:
             store = self._conversation.store.sync
             return await ask(store.backend.blocking, store.get, turn.session_key, turn.message_id) is not None
         except StoreError as error:
-            logger.error("Whether %s was taken back cannot be told: %s %s", turn.message_id, error, error.hint)
+            logger.error("Could not tell whether %s was recalled: %s %s", turn.message_id, error, error.hint)
             return None
 
     async def _command(self, turn: Turn, choice: Choice) -> None:
@@ -234,7 +234,7 @@ class Gatekeeper:
         """Hand the message to nanobot, and watch over the answer. Not when it was taken back meanwhile."""
         bot, message_id = turn.bot, turn.message_id
         if await self._is_taken_back(turn):
-            logger.info("%s was taken back and gets no answer", message_id)
+            logger.info("%s was recalled and gets no answer", message_id)
             self._ended(turn, "withdrawn")
             if claim is not None:
                 with suppress(StoreError):  # it runs out by itself

@@ -213,7 +213,7 @@ class Host:
             newest = sorted(await self.conversation.store.chats(), key=lambda chat: chat.last_write_ms, reverse=True)
             seated = [chat.session_key for chat in newest if self.sits_in(bot, chat.session_key)]
         except StoreError as error:
-            logger.warning("Gaps in the record are not looked for: %s %s", error, error.hint)
+            logger.warning("Gaps in the record are not filled: %s %s", error, error.hint)
             return
         for key in seated[:_ASKED_AT_ONCE]:
             self.conversation.store.missed(key)

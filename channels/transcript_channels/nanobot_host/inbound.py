@@ -51,7 +51,7 @@ class PrivateChats:
         try:
             self._marks.put(PRIVATE, {"digest": digest}, chat_id)
         except StoreError as error:
-            logger.warning("Private chats are remembered until the next restart only: %s", error)
+            logger.warning("Private chats are remembered only until the next restart: %s", error)
 
     def __contains__(self, chat_id: object) -> bool:
         """True for a person's id and for the id of a chat that was seen to be private; while nobody can tell, too."""
@@ -62,7 +62,7 @@ class PrivateChats:
         try:
             return self._marks.has(PRIVATE, chat_id)
         except StoreError as error:
-            logger.warning("A chat counts as private until the record can be asked: %s", error)
+            logger.warning("A chat counts as private until the record can be read: %s", error)
             return True
 
 

@@ -94,18 +94,18 @@ def _install(settings: Settings) -> Installation:
         _report_lost([finding for finding in findings if finding.ability == "base_url"])
         return _nothing()
     host = Host(settings, settings.open_record())
-    patched = _replace_channel(host, abilities)
-    _report(findings, patched, host)
+    _replace_channel(host, abilities)
+    _report(findings, host)
     host.conversation.background.start()
     atexit.register(host.conversation.write_down)  # nanobot does not tell a plugin that it ends
     return Installation(host, abilities)
 
 
-def _replace_channel(host: Host, abilities: frozenset[str]) -> str:
-    """Our class where nanobot will look for its own. Returns what it replaced, for the log."""
+def _replace_channel(host: Host, abilities: frozenset[str]) -> None:
+    """Our class where nanobot will look for its own."""
     needed = abilities & PARTS.keys()
     if not needed:
-        return ""
+        return
     from nanobot.channels.feishu import runtime
 
     base: type[Any] = runtime.FeishuChannel
@@ -115,7 +115,6 @@ def _replace_channel(host: Host, abilities: frozenset[str]) -> str:
 
     if FeishuChannel is not ours or ours.name != base.name:
         raise RuntimeError("nanobot's channel class could not be replaced")
-    return f"{base.__module__}.{base.__qualname__}"
 
 
 def _redirect(base_url: str) -> None:
@@ -130,18 +129,18 @@ def _redirect(base_url: str) -> None:
     runtime._load_lark_runtime = redirected
 
 
-def _report(findings: list[SeamFinding], patched: str, host: Host) -> None:
+def _report(findings: list[SeamFinding], host: Host) -> None:
     _report_lost(findings)
     versions = describe()
     if notice := untried(versions["nanobot-ai"], findings):
         logger.info("%s", notice)
-    able = ", ".join(finding.ability for finding in findings if finding.severity == "ok")
     logger.info(
-        "Group transcript %s on nanobot %s: replaced %s (%s); the record is in %s",
+        "Group transcript %s on nanobot %s: groups.mode is %s, %d of %d abilities work, the record is in %s",
         versions["nanobot-transcript"],
         versions["nanobot-ai"],
-        patched or "nothing",
-        able,
+        host.settings.groups.mode,
+        sum(finding.severity == "ok" for finding in findings),
+        len(findings),
         host.record.place,
     )
 

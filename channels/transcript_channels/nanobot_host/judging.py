@@ -45,7 +45,7 @@ class HostModel:
     async def _current(self) -> Any:
         """What nanobot is set to now; reading that and making a client takes a moment."""
         if self._load is None:
-            raise HostError("nanobot told the plugin of no model.", hint="Set gate.judge.kind to openai or off.")
+            raise HostError("nanobot gave the plugin no model.", hint="Set gate.judge.kind to openai or off.")
         if self._snapshot is None or self._clock() >= self._fresh_until:
             self._snapshot = await asyncio.to_thread(self._load)
             self._fresh_until = self._clock() + _KEPT

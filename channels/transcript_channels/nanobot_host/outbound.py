@@ -161,7 +161,7 @@ def _wrap(holder: Any, name: str, note: Callable[[Any, Any], None]) -> None:
         try:
             note(request, response)
         except Exception:
-            logger.exception("What the platform answered to %s could not be read", name)
+            logger.exception("The platform's answer to %s could not be read", name)
         return response
 
     setattr(holder, name, noted)

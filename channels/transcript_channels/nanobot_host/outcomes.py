@@ -84,7 +84,7 @@ class Outcomes:
                 self._failed.add((bot.app_id, trigger))
                 self._end(bot.app_id, FEISHU.key(about.chat_id), trigger, "failed", why)
         except Exception:
-            logger.exception("How a turn of nanobot ended cannot be told")
+            logger.exception("Could not tell how a turn of nanobot ended")
 
     def _end(self, app_id: str, session_key: str, trigger: str | None, outcome: Outcome, why: str = "") -> None:
         known = (outcome, why)

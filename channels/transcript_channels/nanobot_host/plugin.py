@@ -25,15 +25,15 @@ _PARAMETERS: Final[dict[str, Any]] = {
             "type": "integer",
             "minimum": 1,
             "maximum": 100,
-            "description": "At most this many messages (default 20), the newest that match.",
+            "description": "How many messages at most (default 20); the newest that match.",
         },
         "since": {
             "type": "string",
             "description": "Only messages since then: a time such as 2025-11-20T09:30, an age such as 30m, 2h or "
             "3d, or the cursor from an earlier answer (then the oldest after it come first).",
         },
-        "member": {"type": "string", "description": "Only messages of this person or bot, by name."},
-        "query": {"type": "string", "description": "Only messages that contain exactly these letters."},
+        "member": {"type": "string", "description": "Only messages from this person or bot, by name."},
+        "query": {"type": "string", "description": "Only messages that contain exactly this text."},
     },
     "additionalProperties": False,
 }
@@ -65,7 +65,7 @@ class GroupTranscriptTool(Tool):
         """nanobot's tool, for one of its agent loops."""
         installed = installation()
         if installed.host is None:
-            raise HostError("The group transcript is off.", hint="See the log of the start for the reason.")
+            raise HostError("The group transcript is off.", hint="The startup log says why.")
         return cls(installed.host, ctx, installed.abilities)
 
     @property
@@ -77,9 +77,9 @@ class GroupTranscriptTool(Tool):
         if not self._answers:  # nanobot asks tools alone for what to tell a turn
             return "Not available on this version of nanobot. Never call it."
         return (
-            "Read what people and other bots said in the present group chat, also what was not addressed to you. "
-            "New messages come with each turn by themselves; use this for older ones, for one member's, "
-            "or to search. Works in group chats only."
+            "Read what people and other bots said in this group chat, including what was not addressed to you. New "
+            "messages come with each turn automatically; use this for older ones, for those of one member, or to "
+            "search. Works in group chats only."
         )
 
     @property
@@ -131,9 +131,9 @@ class GroupTranscriptTool(Tool):
             lines = await self._context.lines(request, is_fresh=self._is_fresh)
             return RuntimeContextBlock(_SOURCE, wrap_runtime_context_lines(lines)) if lines else None
         except StoreError as error:
-            logger.warning("A turn goes on without what was said in its group: %s %s", error, error.hint)
+            logger.warning("A turn runs without the latest messages of its group: %s %s", error, error.hint)
         except Exception:
-            logger.exception("A turn goes on without what was said in its group")
+            logger.exception("A turn runs without the latest messages of its group")
         return None
 
     def _is_fresh(self, session_key: str) -> bool:

@@ -116,7 +116,7 @@ def _report(lines: list[str], cut: int, cursor: str) -> str:
     if not lines:
         head = "No message of this group chat matches."
     if cut:
-        head += f" {cut} older ones did not fit; ask for fewer, or for a narrower choice."
+        head += f" {cut} older ones did not fit; ask for fewer, or filter more narrowly."
     return "\n".join([head, *lines, f"To ask later for what comes after this: since={cursor}"])
 
 

@@ -134,7 +134,7 @@ class Answers:
                 return Objection("lost_claim", "another bot answers it by now")
             return await expected.objection() if expected.objection is not None else None
         except StoreError as error:  # better no answer than several
-            return Objection("failed", f"it cannot be told whether another bot answers it: {error}", str(error))
+            return Objection("failed", f"it is unknown whether another bot is answering it: {error}", str(error))
 
     def sent(self, message_id: str | None) -> None:
         """The first words of the answer are out and recorded."""
@@ -153,4 +153,4 @@ def _release(claim: Claim) -> None:
     try:
         claim.release()
     except StoreError as error:  # it runs out by itself
-        logger.warning("A claim could not be given back: %s", error)
+        logger.warning("A claim could not be released: %s", error)

@@ -110,7 +110,7 @@ class Watermarks:
         try:
             self._marks.put(KIND, document, *name)
         except StoreError as error:
-            logger.warning("How far a session was told is kept until the next restart only: %s", error)
+            logger.warning("A session's read position is kept only until the next restart: %s", error)
 
     def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
         """The sessions of these bots that hold a message, as far as their newest messages tell."""
@@ -131,7 +131,7 @@ class Watermarks:
         try:
             document = self._marks.get(KIND, *name)
         except StoreError as error:
-            logger.warning("How far a session was told cannot be read: %s", error)
+            logger.warning("A session's read position cannot be read: %s", error)
             return None
         return _mark(document) if document is not None else None
 

@@ -71,7 +71,7 @@ def target_from(
     found = _file(cwd / FILE) | said
     if "token" not in found and ("host" in found or "port" in found):
         raise ConfigError(
-            "It is said where the hub is, but not with which token it is asked.",
+            "The hub's address is set, but not the token for it.",
             hint=f"Add --token, or {_PREFIX}token in {FILE}.",
         )
     hub = settings.hub
@@ -117,7 +117,7 @@ def _file(path: Path) -> dict[str, Any]:
     unknown = sorted(document.keys() - {f"{_PREFIX}{name}" for name in _KINDS})
     if unknown:
         known = ", ".join(f"{_PREFIX}{name}" for name in _KINDS)
-        logger.warning("%s: %s is not known here and does nothing. Known are %s.", path, ", ".join(unknown), known)
+        logger.warning("%s: %s is not a known setting and is ignored. Known are %s.", path, ", ".join(unknown), known)
     found: dict[str, Any] = {}
     for name, kind in _KINDS.items():
         value = document.get(f"{_PREFIX}{name}")

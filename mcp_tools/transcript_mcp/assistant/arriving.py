@@ -43,21 +43,21 @@ class Arriving:
 
     def _check(self, size: int, most: int) -> None:
         if size > most:
-            raise RefusedError("resource_exhausted", f"A request may have {most} bytes.")
+            raise RefusedError("resource_exhausted", f"A request may have at most {most} bytes.")
         if size > SMALL and self._bytes[most] > _MOST_ARRIVING * most:
-            raise RefusedError("unavailable", "Too much arrives at once; come again.")
+            raise RefusedError("unavailable", "Too many requests are arriving; try again.")
 
 
 @contextmanager
 def _readable(request: web.Request) -> Iterator[None]:
     """What goes wrong while a body is read, in Connect's words. Raises RefusedError."""
     if request.headers.get("Content-Encoding", "identity").lower() not in ("identity", "gzip"):
-        raise RefusedError("unimplemented", "Bodies are plain or gzip.")
+        raise RefusedError("unimplemented", "Send the body plain or as gzip.")
     try:
         yield
     except TimeoutError as error:  # the hub bounds how long a body takes
         raise RefusedError("deadline_exceeded", "The request did not arrive in time.") from error
     except ConnectionError as error:
-        raise RefusedError("canceled", "The caller has left.") from error
+        raise RefusedError("canceled", "The caller has disconnected.") from error
     except (web.RequestPayloadError, HttpProcessingError) as error:
-        raise RefusedError("invalid_argument", "The body cannot be unpacked.") from error
+        raise RefusedError("invalid_argument", "The body cannot be decompressed.") from error

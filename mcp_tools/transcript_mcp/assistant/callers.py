@@ -36,8 +36,8 @@ class Callers:
                     del self._limits[limit]
         except TimeoutError:
             if has_left(request):
-                raise RefusedError("canceled", "The caller has left.") from None
-            why = "The caller's own time is over; ask with the same ID again."
+                raise RefusedError("canceled", "The caller has disconnected.") from None
+            why = "The caller's own timeout has passed; ask again with the same ID."
             raise RefusedError("deadline_exceeded", why) from None
 
     def _look(self) -> None:

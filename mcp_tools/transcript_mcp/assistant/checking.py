@@ -39,7 +39,9 @@ def checked(question: Question, has_files: bool = False) -> Question:
     if not (question.text.strip() or has_files):
         raise InvalidQuestionError("There is no text.", hint="Say what it is about.")
     if len(question.text) > _LONGEST_TEXT:
-        raise InvalidQuestionError(f"A text may have {_LONGEST_TEXT} characters.", hint="Put the rest into a file.")
+        raise InvalidQuestionError(
+            f"A text may have at most {_LONGEST_TEXT} characters.", hint="Put the rest into a file."
+        )
     if not is_id(question.id):
         raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} visible characters.", hint="Use a new UUID.")
     return question
@@ -53,7 +55,7 @@ def group_chat(chat: str) -> str:
     key, bare = chat_key(chat), split(chat)[1]
     named = is_id(bare) and not chat.startswith(":") and len(chat.split()) == 1 and len(chat) <= LONGEST_NAME
     if key is None or not named:
-        raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
+        raise InvalidQuestionError("This is not a group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
     return key
 
 
@@ -81,12 +83,12 @@ def size_of(question: Question) -> int:
 def _choices(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     if len(choices) > _MOST_CHOICES or sum(len(choice.options) for choice in choices) > _MOST_OPTIONS:
         raise InvalidQuestionError(
-            f"A question may have {_MOST_CHOICES} choices with {_MOST_OPTIONS} options in all.",
-            hint="Ask for less at once.",
+            f"A question may have at most {_MOST_CHOICES} choices, with {_MOST_OPTIONS} options in total.",
+            hint="Ask less at once.",
         )
     if sum(_lengths(choices)) > _LONGEST_CHOICES:
         raise InvalidQuestionError(
-            f"All options together may have {_LONGEST_CHOICES} characters.",
+            f"All options together may have at most {_LONGEST_CHOICES} characters.",
             hint="Explain in the question, and keep the options short.",
         )
     return tuple(

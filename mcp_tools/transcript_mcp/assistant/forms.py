@@ -22,7 +22,7 @@ async def answer_by_form(desk: Desk, question: Question, ctx: Context) -> None:
             contents = (Content("text", words),)
             await desk.answer(question.scope, question.id, contents, by=ctx.client_name or "", where="elicitation")
     except TranscriptError as error:
-        logger.warning("A question could not be answered by the client's form: %s", error)
+        logger.warning("The client's form could not answer a question: %s", error)
 
 
 def form_of(choice: Choice | None) -> dict[str, Any]:

@@ -100,22 +100,22 @@ def outcome_text(record: Inquiry) -> str:
     """Why there is no answer, and what the agent shall do: without that, agents ask again for ever."""
     if record.state == "timeout":
         return (
-            f"Nobody answered within {_seconds(record.question.timeout)}. Stop here: do not ask the same again and do "
-            "not guess the answer. Tell your user what you were waiting for, and end your turn."
+            f"Nobody answered within {_seconds(record.question.timeout)}. Stop here: do not ask again and do not "
+            "guess the answer. Tell your user what you were waiting for, and end your turn."
         )
     if record.state == "refused":
         who = record.by or "Somebody"
         if record.question.kind == "report":
             return f"{who} did not confirm the report. Tell your user, and end your turn."
         return (
-            f"{who} ended the question without an answer. Do not guess it and do not ask the same again: tell your "
-            "user, and end your turn."
+            f"{who} ended the question without an answer. Do not guess it and do not ask again: tell your user, "
+            "and end your turn."
         )
     if record.state == "withdrawn":
-        return "The question was taken back before anybody answered. Do not wait for an answer."
+        return "The question was withdrawn before anybody answered. Do not wait for an answer."
     if record.state == "cancelled":
-        return "Nobody waited for the answer any more, so the question was closed. Ask again only if it still matters."
-    return "The question still waits for an answer."
+        return "Nobody was waiting for an answer any more, so the question was closed. Ask again only if it matters."
+    return "The question is still waiting for an answer."
 
 
 def _seconds(number: int) -> str:

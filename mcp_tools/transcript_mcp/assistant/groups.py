@@ -84,7 +84,7 @@ class GroupQuestions:
                     logger.warning("Questions cannot be asked in groups now: %s %s", error, error.hint)
                     await asyncio.sleep(_AFTER_TROUBLE)
                 except Exception:
-                    logger.exception("Asking in groups failed; it goes on in %.0f s", _AFTER_TROUBLE)
+                    logger.exception("Asking in groups failed; trying again in %.0f s", _AFTER_TROUBLE)
                     await asyncio.sleep(_AFTER_TROUBLE)
 
     async def _take_up(self) -> None:

@@ -167,11 +167,12 @@ class Holding:
     def _check(self, scope: str, size: int) -> None:
         if self._number[scope] >= _MOST_WAITING:
             raise InvalidQuestionError(
-                f"{_MOST_WAITING} questions wait for an answer already.", hint="Wait for answers, or withdraw some."
+                f"{_MOST_WAITING} questions are already waiting for an answer.",
+                hint="Wait for answers, or withdraw some.",
             )
         if self._bytes[scope] + size > _MOST_BYTES:
             raise InvalidQuestionError(
-                f"What waits for an answer already has about {_MOST_BYTES} bytes.",
+                f"The questions waiting for an answer already have about {_MOST_BYTES} bytes.",
                 hint="Wait for answers, withdraw some, or ask in fewer words.",
             )
 

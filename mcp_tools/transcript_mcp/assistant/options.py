@@ -31,7 +31,7 @@ def check_answer(question: Question, contents: Sequence[Content]) -> None:
     if not texts or (len(texts) > 1 and not several) or not all(_is_chosen(choices, text) for text in texts):
         labels = _BETWEEN_OPTIONS.join(option.label for choice in choices for option in choice.options)
         raise InvalidQuestionError(
-            "This question takes nothing but its options.", hint=f"Answer with: {labels[:_LONGEST_HINT]}"
+            "This question accepts only its options.", hint=f"Answer with: {labels[:_LONGEST_HINT]}"
         )
 
 

@@ -153,7 +153,7 @@ class RemoteDesk:
             return wire.decoded("AskQuestionResponse", body)
         except wire.UnreadableError as error:
             raise HubUnreachableError(
-                f"What answers at {self._url} is no hub.", hint="Correct the host and the port."
+                f"Something answers at {self._url}, but it is not a hub.", hint="Correct the host and the port."
             ) from error
 
     def _refusal(self, status: int, body: bytes) -> TranscriptError:
@@ -162,7 +162,7 @@ class RemoteDesk:
             kind, sentence = _ERRORS.get(error["code"], HubUnreachableError), str(error["message"])
         except (ValueError, KeyError, TypeError, AttributeError):
             return HubUnreachableError(
-                f"The hub at {self._url} answered {status}.", hint="Look whether it is a hub, and read its log."
+                f"The hub at {self._url} answered {status}.", hint="Check that it is a hub, and read its log."
             )
         hint = "Correct the token." if kind is TokenRefusedError else ""
         return kind(sentence, hint=hint)

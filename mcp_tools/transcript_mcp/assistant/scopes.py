@@ -19,7 +19,7 @@ LOCAL: Final = "local"
 """The token of who needs none, and the name of the token that stands for it where there are tokens."""
 
 _LONGEST: Final = 1000
-_ANY: Final = f"Use any token of up to {_LONGEST} characters; who uses the same one sees the same questions."
+_ANY: Final = f"Use any token of up to {_LONGEST} characters. Everybody with the same token sees the same questions."
 
 
 class Scopes:
@@ -63,7 +63,7 @@ class Scopes:
             return f"open/{given.hex()[:32]}"
         raise TokenRefusedError(
             "This token is not known here." if token else "A token is needed.",
-            hint=_ANY if self._open else "Use a token of assistant.tokens or hub.tokens.",
+            hint=_ANY if self._open else "Use a token from assistant.tokens or hub.tokens.",
         )
 
     def of_person(self, token: str) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Scopes:
         scope = self.of_token(token)
         if self._mark(scope):
             raise TokenRefusedError(
-                "This token is a program's: it asks, and answers nothing.", hint="People use hub.page_token."
+                "This token is for programs: they ask, and do not answer.", hint="People use hub.page_token."
             )
         return (scope,)
 

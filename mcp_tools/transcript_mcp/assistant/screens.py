@@ -199,7 +199,7 @@ class Screens:
         request = frame.SendChatMessageRequest
         receiver = self._screens.get(request.receiver_client_id)
         if receiver is None or receiver.scopes != scopes:
-            raise InvalidQuestionError("Nobody with this client id is here.", hint="Ask with GetOnlineUsers.")
+            raise InvalidQuestionError("No client with this id is connected.", hint="Ask with GetOnlineUsers.")
         message = wire.new(
             "ChatMessage",
             message_id=uuid4().hex,
@@ -264,7 +264,7 @@ class Screens:
             try:
                 self._tell_ending(event)
             except Exception:
-                logger.exception("the end of a question could not be told")
+                logger.exception("clients could not be told that a question ended")
 
     def _tell_ending(self, event: Event) -> None:
         for screen in self._in(event.scope):
@@ -286,7 +286,7 @@ class Screens:
         try:
             await self._assistant.shown(record.question.scope, record.question.id, clients)
         except TranscriptError as error:
-            logger.warning("How often a question was shown cannot be written down: %s", error)
+            logger.warning("How often a question was shown could not be saved: %s", error)
 
     def _ended(self, record: Inquiry, screens: Sequence[Screen]) -> None:
         record, said_as = self._scopes.shown(record), record.question.said_as

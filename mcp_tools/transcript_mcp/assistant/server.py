@@ -24,9 +24,9 @@ _TAKE_OVER: Final = 3.0
 """Seconds to wait for a hub that is ending."""
 
 _INSTRUCTIONS: Final = (
-    "A line to people. ask_question puts a question to a person and waits for the answer; task_finish tells people "
-    "what was done. With `wait`, both return an id, and get_answer looks for the answer later. What people wrote to "
-    "you without being asked comes with the next answer."
+    "A line to people. ask_question asks a person and waits for the answer; "
+    "task_finish tells people what was done. With `wait`, both return an id; "
+    "get the answer later with get_answer. Messages that people sent you on their own come with the next answer."
 )
 
 
@@ -50,8 +50,8 @@ def questions_of(folder: Path) -> ExitStack:
         held.enter_context(exclusive(str(folder / ".assistant.hub"), _TAKE_OVER, "the questions"))
     except StoreBusyError as error:
         raise StoreBusyError(
-            f"Another hub looks after the questions in {folder}.",
-            hint="Use that one, or give this one a folder of its own: hub.data_dir.",
+            f"Another hub already serves the questions in {folder}.",
+            hint="Use that hub, or give this one its own folder (hub.data_dir).",
         ) from error
     except UnsafePathError:
         raise

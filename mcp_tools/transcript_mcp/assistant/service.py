@@ -186,7 +186,7 @@ class Assistant:
         message = checked(replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents))
         record, new = await self._store.write(message, Ending("waiting", by, where, tuple(contents)))
         if record.question.kind != "message":
-            raise InvalidQuestionError("This id belongs to a question.", hint="Give each message an id of its own.")
+            raise InvalidQuestionError("This id belongs to a question.", hint="Give each message its own id.")
         if new:
             self._tell(Event("message", record, origin))
         return record
@@ -235,8 +235,8 @@ class Assistant:
         known = [each.question.scope for each in heard] or waits
         if not known:
             raise InvalidQuestionError(
-                "Which program this agent is, is not known yet.",
-                hint="Write to it once it has asked or reported something, or waits in i_tool.",
+                "It is not known yet which program this agent runs in.",
+                hint="Write to it once it has asked or reported something, or is waiting in i_tool.",
             )
         return known[0]
 
@@ -250,9 +250,7 @@ class Assistant:
         with self._holding.room_for(question):
             record, new = await self._store.put(question, "waiting" if question.expects else "notified", self._asked)
         if (record.question.kind, record.question.text) != (question.kind, question.text):
-            raise InvalidQuestionError(
-                "This id belongs to something else that was asked.", hint="Give each question an id of its own."
-            )
+            raise InvalidQuestionError("This id belongs to another question.", hint="Give each question its own id.")
         if new:
             await self.unasked.asked(question)
         return record
@@ -349,7 +347,7 @@ class Assistant:
             if held is not None:  # somebody has come back in the last moment
                 self._holding.not_closed(held)
         except StoreError as error:
-            logger.warning("A question that has ended cannot be written down yet: %s", error)
+            logger.warning("A question that has ended cannot be saved yet: %s", error)
             held = self._holding.get(*key)
             if held is not None and ending.state == "timeout":
                 self._holding.expire_in(held, _AGAIN)
@@ -399,5 +397,6 @@ def _id_of(*parts: Any) -> str:
 
 def _unknown() -> UnknownQuestionError:
     return UnknownQuestionError(
-        "There is no question with this id.", hint="Check the id, or ask anew; an id belongs to one token."
+        "There is no question with this id.",
+        hint="Check the id, or ask again. An id is valid only with the token it was asked with.",
     )

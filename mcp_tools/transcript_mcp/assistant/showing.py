@@ -20,7 +20,7 @@ def _block(number: int, content: Content, largest: int) -> Block:
         return Text(content.text)
     if len(content.data) > largest:
         name = _name(content.uri) if content.uri else content.mime_type or content.kind
-        return Text(f"({name}: {len(content.data)} bytes, more than assistant.max_attachment lets through)")
+        return Text(f"({name}: {len(content.data)} bytes, more than assistant.max_attachment allows)")
     if content.kind == "image":
         return Image(content.data, content.mime_type)
     if content.kind == "audio":

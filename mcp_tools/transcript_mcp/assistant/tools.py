@@ -30,17 +30,16 @@ _POLL: Final = 50
 
 _LONGEST_WAIT: Final = 86_400
 
-_Project: TypeAlias = Annotated[str, Field(description="The directory of the project that you work on, as a path.")]
-_Agent: TypeAlias = Annotated[str, Field(description="Your name, if you have one; people see it.")]
-_Model: TypeAlias = Annotated[str, Field(description="The name of the model that you are.")]
-_Timeout: TypeAlias = Annotated[
-    int | None, Field(description="How many seconds a person has to answer; left out, an hour.")
-]
+_Project: TypeAlias = Annotated[str, Field(description="Path of the directory of the project you are working on.")]
+_Agent: TypeAlias = Annotated[str, Field(description="Your name, if you have one. People see it.")]
+_Model: TypeAlias = Annotated[str, Field(description="The name of your model.")]
+_Timeout: TypeAlias = Annotated[int | None, Field(description="Seconds that a person has to answer. Default: an hour.")]
 _Wait: TypeAlias = Annotated[
     int | None,
     Field(
-        description="How many seconds this call waits; then it returns an id for get_answer, and the question stays "
-        "open. Left out, the call waits for the answer. Use it where calls have a short limit.",
+        description="Seconds that this call waits; then it returns an id for get_answer, "
+        "and the question stays open. Default: wait for the answer. "
+        "Use it if your client limits calls to a short time.",
         ge=0,
         le=_LONGEST_WAIT,
     ),
@@ -73,32 +72,32 @@ class Tools:
         server.tool(self.ask_question, title="Ask a person")
         for name, said_as in (("task_finish", "TaskFinish"), ("work_report", "WorkReport")):
             server.tool(self._report(said_as), name=name, title="Report what was done")
-        server.tool(self.get_answer, title="Look for an answer")
-        server.tool(self.withdraw_question, title="Take a question back", idempotent=True)
+        server.tool(self.get_answer, title="Get an answer")
+        server.tool(self.withdraw_question, title="Withdraw a question", idempotent=True)
 
     async def ask_question(
         self,
         project_directory: _Project,
-        question: Annotated[str, Field(description="What you ask, in Markdown. Say all that is needed to answer.")],
+        question: Annotated[
+            str, Field(description="The question, in Markdown. Include everything needed to answer it.")
+        ],
         ctx: Context,
         timeout: _Timeout = None,  # noqa: ASYNC109 - the person's time, not the call's
         agent_name: _Agent = "",
         reasoning_model_name: _Model = "",
-        options: Annotated[
-            list[str] | None, Field(description="Answers to choose from; the person sees them as buttons.")
-        ] = None,
-        multiple: Annotated[bool, Field(description="Whether several of the options may be chosen.")] = False,
-        free_text: Annotated[bool, Field(description="Whether an answer beside the options is welcome.")] = True,
+        options: Annotated[list[str] | None, Field(description="Answers to choose from, shown as buttons.")] = None,
+        multiple: Annotated[bool, Field(description="Whether more than one option may be chosen.")] = False,
+        free_text: Annotated[bool, Field(description="Whether an answer other than the options is welcome.")] = True,
         wait: _Wait = None,
         chat: Annotated[
             str | None,
             Field(
-                description="A group chat in which it is asked, too, such as feishu:oc_1; the first answer counts. "
-                "Left out, the one of the settings, if they name one; an empty text for none."
+                description="A group chat to ask in as well, such as feishu:oc_1; the first answer counts. Default: "
+                "the chat in the settings, if any; an empty text for none."
             ),
         ] = None,
         id: Annotated[
-            str | None, Field(description="An id of your own; the same id again joins the question that is open.")
+            str | None, Field(description="Your own id for it; calling again with the same id joins the open question.")
         ] = None,
     ) -> Result:
         """Ask a person, and wait for the answer. Use it whenever you cannot decide yourself.
@@ -131,16 +130,16 @@ class Tools:
         self,
         id: _Id,
         ctx: Context,
-        wait: Annotated[int, Field(description="How many seconds to wait for it.", ge=0, le=_LONGEST_WAIT)] = _POLL,
+        wait: Annotated[int, Field(description="Seconds to wait for it.", ge=0, le=_LONGEST_WAIT)] = _POLL,
     ) -> Result:
-        """The answer to a question or report that you asked with `wait`, or the news that there is none yet."""
+        """Get the answer to a question or report that you sent with `wait`, or learn that there is none yet."""
         return await self._outcome(self._scope_of(ctx), clean(id), float(wait), ctx)
 
     async def withdraw_question(self, id: _Id, ctx: Context) -> Result:
-        """Take a question back that needs no answer any more. An answer that came before is returned."""
+        """Withdraw a question that needs no answer any more. An earlier answer is returned."""
         record = await self._desk.withdraw(self._scope_of(ctx), clean(id))
         if record.state == "withdrawn":
-            return Result("The question was taken back.")
+            return Result("The question was withdrawn.")
         return await self._told(record, ctx)
 
     def _report(self, said_as: str) -> Callable[..., Awaitable[Result]]:
@@ -150,7 +149,9 @@ class Tools:
             project_directory: _Project,
             summary: Annotated[str, Field(description="What was done, in Markdown.")],
             ctx: Context,
-            confirm: Annotated[bool, Field(description="Whether a person has to confirm it before you go on.")] = False,
+            confirm: Annotated[
+                bool, Field(description="Whether a person has to confirm it before you continue.")
+            ] = False,
             timeout: _Timeout = None,  # noqa: ASYNC109 - the person's time, not the call's
             agent_name: _Agent = "",
             reasoning_model_name: _Model = "",
@@ -220,7 +221,7 @@ class Tools:
         if record.state == "waiting":
             return Result(
                 f"Nobody has answered yet. The id is {record.question.id}\n"
-                f'Call get_answer with id="{record.question.id}" to go on waiting.'
+                f'Call get_answer with id="{record.question.id}" to keep waiting.'
             )
         if record.state not in ("answered", "notified"):
             why = shown(frames.why_unanswered(record), self._options.max_attachment)

@@ -150,7 +150,7 @@ class Unasked:
         try:
             await self._settle(taker, got=got)
         except StoreError as error:  # it stays lent until its time is over
-            logger.warning("What became of a message cannot be written down yet: %s", error)
+            logger.warning("What became of a message cannot be saved yet: %s", error)
             return False
         return True
 

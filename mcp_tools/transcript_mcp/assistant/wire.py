@@ -41,7 +41,7 @@ def decoded(name: str, data: bytes, most: int | None = None) -> Any:
     """The message in these bytes, with ``most`` fields in all. Raises UnreadableError."""
     message = _CLASSES[name]()
     if most is not None and fields_in(data, message.DESCRIPTOR, most) > most:
-        raise TooManyValuesError(f"{name} may have {most} fields in all")
+        raise TooManyValuesError(f"{name} may have at most {most} fields in total")
     try:
         message.ParseFromString(data)
     except (DecodeError, ValueError, RecursionError) as error:
@@ -58,11 +58,11 @@ def from_json(
     """
     message = _CLASSES[name]()
     if most is not None and values_in(data, most) > most:
-        raise TooManyValuesError(f"{name} may have {most} values in all")
+        raise TooManyValuesError(f"{name} may have at most {most} values in total")
     try:
         document = json.loads(data.decode("utf-8-sig"))  # in no other encoding: the values were counted in this one
         if not isinstance(document, dict):
-            raise UnreadableError(f"{name} in JSON is an object")
+            raise UnreadableError(f"{name} in JSON has to be an object")
         if admit is not None:
             admit(document)
         json_format.ParseDict(document, message, ignore_unknown_fields=True, max_recursion_depth=_DEEPEST)

@@ -32,8 +32,8 @@ def checked(draft: Draft, options: FileBoxOptions) -> Draft:
     size = len(content.encode())
     if size > options.max_content:
         raise InvalidMailError(
-            f"The content has {size:,} bytes; a message holds {options.max_content:,} at most.",
-            hint="Put long texts into a file and send its path, send several messages, or raise filebox.max_content.",
+            f"The content has {size:,} bytes; a message may have at most {options.max_content:,}.",
+            hint="Put long text into a file and send its path, send several messages, or raise filebox.max_content.",
         )
     original_id = checked_id(draft.original_id) if draft.original_id.strip() else ""
     title = _title(draft.title, options) if not original_id else draft.title
@@ -74,14 +74,14 @@ def _title(title: str, options: FileBoxOptions) -> str:
     if len(title) > options.max_title:
         raise InvalidMailError(
             f"The title has {len(title)} characters; {options.max_title} are allowed.",
-            hint="Shorten it; details belong into the content. Or raise filebox.max_title.",
+            hint="Shorten it and put details into the content, or raise filebox.max_title.",
         )
     return title
 
 
 def _text(value: Any, field: str) -> str:
     if not isinstance(value, str):
-        raise InvalidMailError(f"The {field} of a message is a text, not {_shown(value)}.")
+        raise InvalidMailError(f"The {field} of a message must be a text, not {_shown(value)}.")
     return value
 
 

@@ -116,7 +116,9 @@ class ConfigSource:
         agents, current = _checked(_document(path), path)
         everybody = places(agents, path)
         if self.cwd is None:
-            return Roster(path, everybody, reason="There is no working directory to tell who this is.", nowhere=True)
+            return Roster(
+                path, everybody, reason="There is no working directory that says which agent this is.", nowhere=True
+            )
         here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
         of_all = path == self.home / CONFIG_NAME and self.cwd != self.home
         if current and not of_all:

@@ -37,7 +37,7 @@ def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_m
         if len(text) > LARGEST:
             raise InvalidMailError(
                 f"With its header the message would have {len(text):,} bytes; {LARGEST:,} are allowed.",
-                hint="Put long texts into a file and send its path, or send several messages.",
+                hint="Put long text into a file and send its path, or send several messages.",
             )
         note = _deliver(own, theirs, name, text)
     return Sent(message_id, name, sender.agent, receiver.agent, reply=False, note=note)
@@ -95,7 +95,7 @@ def _deliver(own: OpenMailbox, theirs: OpenMailbox, name: str, text: bytes, outd
             put(own, "outbox", name, text)  # and what was announced stays until the old copies are gone
         except (MailboxUnavailableError, ConfigError) as error:
             sending.keep = True
-            return f"It was delivered, but the copy for your outbox is missing for now: {error}"
+            return f"It was delivered, but the copy in your outbox is missing for now: {error}"
         return remove(outdated)
 
 

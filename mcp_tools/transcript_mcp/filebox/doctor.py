@@ -14,7 +14,7 @@ from transcript_mcp.filebox.values import BOXES
 
 __all__ = ["checks", "token_checks"]
 
-_BEGIN: Final = "To begin, write one in the agent's folder, or ~/.filebox, as docs/en/filebox.md shows."
+_BEGIN: Final = "To set one up, write a .filebox in the agent's folder, or ~/.filebox, as docs/en/filebox.md shows."
 
 _finding: Final = partial(Finding, "mailboxes")
 
@@ -65,7 +65,7 @@ def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[F
         message = f"filebox.agent is {current}, which is not among agents in {roster.file}: {roster.names}."
         yield _finding("error", message, "Correct filebox.agent, or add the agent to the file.")
     elif current and current == roster.current and roster.doubt:
-        yield _finding("warning", roster.doubt, f"Correct current_agent in {roster.file}, which may be a copy.")
+        yield _finding("warning", roster.doubt, f"Correct current_agent in {roster.file}; the file may be a copy.")
     elif current:
         yield _finding("ok", f"{roster.file} names {roster.names}; the agent here is {current}.")
     elif source.cwd is None:
@@ -98,7 +98,7 @@ def _links(place: Place) -> Iterator[Finding]:
     steps = [place.root.joinpath(*place.below[:depth]) for depth in range(1, len(place.below) + 1)]
     for folder in [*steps, *(place.mailbox / box for box in BOXES)]:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            message = f"{folder} of {place.agent} is a link or a file, and no mail can go there."
+            message = f"{folder} of {place.agent} is a link or a file, so no mail can be delivered there."
             yield _finding("error", message, "Put a real folder in its place.")
 
 
@@ -140,7 +140,7 @@ def _compared(roster: Roster, other: Roster) -> Iterator[Finding]:
             continue
         yield _finding(
             "warning",
-            f"{roster.file} and {other.file} disagree about where {place.agent} lives: its mailbox is {place.mailbox} "
-            f"according to the one, and {there.mailbox} according to the other.",
-            "Write the same agents with the same folders into both, and move mail that lies in the wrong mailbox.",
+            f"{roster.file} and {other.file} disagree about the folder of {place.agent}: "
+            f"its mailbox is {place.mailbox} according to the one, and {there.mailbox} according to the other.",
+            "Put the same agents and folders into both, and move any mail that is in the wrong mailbox.",
         )

@@ -22,7 +22,7 @@ __all__ = ["STATE", "MailboxFolder", "OpenMailbox"]
 STATE: Final = ".state"
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _IGNORE_ALL: Final = b"*\n"
-_TOO_LARGE: Final = "No mail is that large. Resolve or reject it, or take the file out of the mailbox."
+_TOO_LARGE: Final = "Mail cannot be that large. Resolve or reject it, or remove the file from the mailbox."
 
 
 class MailboxFolder:
@@ -81,7 +81,7 @@ class MailboxFolder:
             raise ConfigError(
                 f"{self.place.key}: cannot {doing}: {reason}.", hint="Give this user access, or correct the path."
             ) from error
-        hint = "Check what lies in the folder docs/mailbox of the agent."
+        hint = "Check what is in the agent's folder docs/mailbox."
         if error.errno in FULL:
             hint = "Free some space or raise the quota, then try again."
         raise MailboxUnavailableError(f"Mailbox of {self.agent}: cannot {doing}: {reason}.", hint=hint) from error
@@ -142,7 +142,7 @@ class MailboxFolder:
         folder = "/".join(names)
         if error.errno in LINK:
             raise MailboxUnavailableError(
-                f"Mailbox of {self.agent}: {folder} is not a folder of its own but a link or a file.",
+                f"Mailbox of {self.agent}: {folder} is a link or a file, not a folder.",
                 hint="Put a real folder there; mailboxes never follow links.",
             ) from error
         self.failed(f"open {folder}", error)

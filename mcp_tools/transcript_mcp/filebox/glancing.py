@@ -59,7 +59,7 @@ class _Watched:
                 self.version, self.compare_at, self.failing = version, now + _COMPARE_EVERY, False
         except TranscriptError as error:
             if not self.failing:
-                logger.warning("%s cannot be watched, and is tried again: %s", self.key, error)
+                logger.warning("%s cannot be watched; trying again: %s", self.key, error)
             self.edition, self.compare_at, self.failing = object(), now + _PAUSE, True
 
 

@@ -60,7 +60,7 @@ class Hooks:
             if isinstance(changed, Draft):
                 draft = changed
             elif changed is not None:
-                logger.error("The hook %r returned no draft from before_send but %r", hook, type(changed))
+                logger.error("The hook %r returned %r from before_send instead of a draft", hook, type(changed))
         return draft
 
     def tell(self, event: MailEvent) -> None:
@@ -73,7 +73,9 @@ class Hooks:
         if (function := getattr(hook, name, None)) is None:
             return None
         if not self._room.acquire(blocking=False):
-            logger.warning("The hook %r was not told of %s: %d calls of hooks still run", hook, name, _MOST_RUNNING)
+            logger.warning(
+                "The hook %r was not called for %s: %d calls of hooks are still running", hook, name, _MOST_RUNNING
+            )
             return None
         returned: list[Any] = []
 
@@ -90,7 +92,10 @@ class Hooks:
         thread.join(self._patience)
         if thread.is_alive():
             logger.warning(
-                "The hook %r has not ended %s within %g seconds; the mail goes on", hook, name, self._patience
+                "The hook %r has not finished %s within %g seconds; the mail goes out without it",
+                hook,
+                name,
+                self._patience,
             )
             return None
         return returned[0] if returned else None

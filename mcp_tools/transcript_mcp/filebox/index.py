@@ -42,7 +42,7 @@ def load(mailbox: MailboxFolder, box: Box, names: Iterable[str] = ()) -> dict[st
             taken = read(folder, _name(box), _LARGEST) if folder is not None else None
         known = _decoder.decode(taken.body) if taken else None
     except (OSError, TranscriptError, msgspec.MsgspecError) as error:
-        logger.info("The index of %s of %s is built anew: %s", box, mailbox.agent, error)
+        logger.info("Rebuilding the index of %s of %s: %s", box, mailbox.agent, error)
         return {}
     if known is None or known.version != _VERSION:
         return {}

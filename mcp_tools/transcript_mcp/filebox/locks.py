@@ -48,7 +48,7 @@ def _queue(mailbox: MailboxFolder) -> Iterator[None]:
     """One more thread of this process that waits for a mailbox; there is room for a few."""
     with _mutex:
         if _waiting[mailbox.key] >= _MOST_WAITING:
-            raise _busy(f"{mailbox.agent} is in use, and {_MOST_WAITING} calls wait for it already.")
+            raise _busy(f"{mailbox.agent} is in use, and {_MOST_WAITING} calls are already waiting for it.")
         _waiting[mailbox.key] += 1
     try:
         yield

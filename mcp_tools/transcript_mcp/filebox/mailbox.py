@@ -127,7 +127,9 @@ class Mailbox:
             mails = [mail for mail in mails if mail.time_ms > since_ms]
         if unread:
             if box != "inbox":
-                raise InvalidMailError("Only mail in the inbox is unread.", hint="Leave unread out for other boxes.")
+                raise InvalidMailError(
+                    "Only mail in the inbox can be unread.", hint="Leave out unread for other boxes."
+                )
             mails = self._marks.unread(mails)
         start, end = _slice(self._shared.options.page if limit is None else limit, offset)
         shown = mails[start:end]
@@ -157,7 +159,7 @@ class Mailbox:
         if not copies:
             raise MailNotFoundError(
                 f"Message {message_id} not found in the mailbox of {self.agent}.",
-                hint="Take the Message ID from the message's header.",
+                hint="Use the Message ID from the message's header.",
             )
         newest = copies[0]
         if newest.box == "inbox" and mark_read:
@@ -263,7 +265,7 @@ class Mailbox:
         try:
             self._marks.mark(mails)
         except TranscriptError as error:
-            logger.warning("%s Read mail stays unread.", error)
+            logger.warning("%s The mail stays unread.", error)
         self._tidy_marks()
 
     def _tidy_marks(self) -> None:
@@ -274,7 +276,7 @@ class Mailbox:
             with locked([self.folder], _TIDY_WAIT):
                 self._marks.tidy(self._view("inbox").mails())
         except TranscriptError as error:
-            logger.warning("%s The marks of read mail are tidied another time.", error)
+            logger.warning("%s The marks of read mail will be tidied later.", error)
 
     def _hooked(self, draft: Draft) -> Draft:
         """The draft as the hooks want it; as it was when they make it something that cannot be sent."""

@@ -40,7 +40,7 @@ def repair(sender: MailboxFolder, roster: Roster, views: Views, lock_wait: float
             note.keep = False
         _sweep(sender)
     except (TranscriptError, OSError) as error:
-        logger.warning("The mailbox of %s cannot be put in order now: %s", sender.agent, error)
+        logger.warning("The mailbox of %s cannot be repaired now: %s", sender.agent, error)
 
 
 def _settle(intent: Intent, sender: MailboxFolder, receiver: MailboxFolder, views: Views) -> None:

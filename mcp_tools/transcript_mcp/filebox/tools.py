@@ -38,9 +38,9 @@ _RunAs = Annotated[str | None, Field(alias="runAs", description="Agent ID to act
 _BoxType = Annotated[Box, Field(description="Which box: inbox (received), outbox (sent), done (resolved), cancel.")]
 _FileName = Annotated[str, Field(description="File name of the message, as filebox_list_messages shows it.")]
 _MessageId = Annotated[str, Field(description="The Message ID in the message's header, or its first 8 characters.")]
-_Limit = Annotated[int, Field(description=f"How many at the most, up to {_MOST}.")]
+_Limit = Annotated[int, Field(description=f"How many at most, up to {_MOST}.")]
 _Since = Annotated[
-    str | None, Field(description="Only what is newer than this UTC time, such as 2025-06-30T08:15 or 2025-06-30.")
+    str | None, Field(description="Only messages newer than this UTC time, such as 2025-06-30T08:15 or 2025-06-30.")
 ]
 
 
@@ -94,13 +94,14 @@ class Tools:
             str,
             Field(
                 description="BR (bug report), ACK (acknowledgment), ER (enhancement request), INFO or URGENT; "
-                "or a type that is configured."
+                "or a configured type."
             ),
         ],
         title: Annotated[str, Field(description="Title, on one line. A reply keeps the title of its conversation.")],
         content: Annotated[str, Field(description="Content, in Markdown.")],
         original_message_id: Annotated[
-            str | None, Field(description="To reply: the whole Message ID of the message. Left out for a new message.")
+            str | None,
+            Field(description="To reply: the full Message ID of the message. Leave it out for a new message."),
         ] = None,
         run_as: _RunAs = None,
         context_chat: Annotated[
@@ -127,14 +128,14 @@ class Tools:
         run_as: _RunAs = None,
         limit: Annotated[
             int | None,
-            Field(description="How many at the most. Left out: all names, or 50 with details."),
+            Field(description="How many at most. Default: all names, or 50 with details."),
         ] = None,
         offset: Annotated[int, Field(description="How many of the newest to skip.")] = 0,
         details: Annotated[bool, Field(description="Show id, type, title, sender and time, not only names.")] = False,
-        unread: Annotated[bool, Field(description="Only what has not been read yet; inbox only.")] = False,
+        unread: Annotated[bool, Field(description="Only unread messages; inbox only.")] = False,
         since: _Since = None,
     ) -> list[Any] | dict[str, Any]:
-        """List the messages in a box, the newest first: their file names, or with details their headers."""
+        """List the messages in a box, newest first: file names, or with details their headers."""
         mailbox = self.mailbox(context, run_as)
         if not (details or unread or since):
             names, start = mailbox.names(box_type), max(0, offset)
@@ -156,10 +157,10 @@ class Tools:
         filename: _FileName,
         run_as: _RunAs = None,
         offset: Annotated[
-            int, Field(description="The character to begin at, for messages too long for one answer.")
+            int, Field(description="The character to start at, for messages too long for one answer.")
         ] = 0,
     ) -> str | list[Text]:
-        """Read a whole message with its conversation, the newest entry on top. Marks it as read."""
+        """Read a full message with its conversation, newest entry on top. Marks it as read."""
         reading = self.mailbox(context, run_as).read(box_type, filename, offset)
         return reading.text if reading.end >= reading.total else [Text(reading.text), Text(_rest(reading))]
 
@@ -179,14 +180,14 @@ class Tools:
         self,
         context: Context,
         timeout: Annotated[  # noqa: ASYNC109 - nothing came is an answer, and not an error
-            float, Field(description=f"Seconds to wait at the most, up to {_LONGEST_WAIT:g}.")
+            float, Field(description=f"Seconds to wait at most, up to {_LONGEST_WAIT:g}.")
         ] = 30,
         run_as: _RunAs = None,
         since: _Since = None,
     ) -> dict[str, Any] | str:
-        """Wait for new messages. Returns at once when there are unread ones in the inbox, else as soon as one comes.
+        """Wait for new messages. Returns at once if the inbox has unread ones, otherwise as soon as one arrives.
 
-        What was read does not count, until its conversation goes on: read or resolve what you were told of.
+        Messages you have read do not count until their conversation continues, so read or resolve what you are shown.
         """
         mailbox = await in_thread(self.mailbox, context, run_as)
         seconds = min(max(0.0, timeout), _LONGEST_WAIT)
@@ -203,10 +204,10 @@ class Tools:
         self,
         context: Context,
         query: Annotated[
-            str, Field(description="Words that all must occur, in any case; parts of words will do.")
+            str, Field(description="Words that must all occur, case-insensitive; parts of words match.")
         ] = "",
-        box_type: Annotated[Box | None, Field(description="Only in this box; left out, in all four.")] = None,
-        sender: Annotated[str | None, Field(description="Only what this agent wrote or began.")] = None,
+        box_type: Annotated[Box | None, Field(description="Only in this box. Default: all four.")] = None,
+        sender: Annotated[str | None, Field(description="Only messages that this agent wrote or started.")] = None,
         msg_type: Annotated[str | None, Field(description="Only messages of this type, such as BR.")] = None,
         since: _Since = None,
         limit: _Limit = 20,
@@ -223,7 +224,7 @@ class Tools:
         return [found[:most], Text(_MORE_FOUND)]
 
     def thread(self, context: Context, message_id: _MessageId, run_as: _RunAs = None) -> dict[str, Any]:
-        """Read a conversation as separate entries, the newest first, wherever its message lies. Marks it as read."""
+        """Read a conversation as separate entries, newest first, whichever box it is in. Marks it as read."""
         thread = self.mailbox(context, run_as).thread(message_id)
         return showing.shown_thread(thread, self._filebox.options.max_read)
 
@@ -239,18 +240,16 @@ class Tools:
     def batch(
         self,
         context: Context,
-        action: Annotated[
-            Literal["read", "resolve", "reject"], Field(description="What to do with every one of the messages.")
-        ],
+        action: Annotated[Literal["read", "resolve", "reject"], Field(description="What to do with each message.")],
         filenames: Annotated[list[str], Field(description=f"File names of the messages, up to {_MOST}.")],
         box_type: Annotated[
             Box, Field(description="The box to read from; resolve and reject act on the inbox.")
         ] = "inbox",
         run_as: _RunAs = None,
     ) -> list[dict[str, Any]]:
-        """Read, resolve or reject several messages, with a result for each: one that fails stops none of the others."""
+        """Read, resolve or reject several messages, with a result for each. One failure does not stop the others."""
         if len(filenames) > _MOST:
-            raise InvalidMailError(f"These are {len(filenames)} messages; {_MOST} at once are allowed.")
+            raise InvalidMailError(f"These are {len(filenames)} messages; at most {_MOST} are allowed at once.")
         return [
             showing.shown_outcome(each) for each in self.mailbox(context, run_as).batch(action, filenames, box_type)
         ]
@@ -262,7 +261,7 @@ class Tools:
         limit: _Limit = 10,
         run_as: _RunAs = None,
     ) -> list[dict[str, Any]]:
-        """Which messages of the inbox belong to what a group is talking about now, with a score and the reason."""
+        """Find messages in the inbox that relate to what a group is talking about now, with a score and the reason."""
         mailbox = self.mailbox(context, run_as)
         return showing.shown_relevant(mailbox.relevant(self._groups.recent(session_key), _bounded(limit)))
 
@@ -278,7 +277,7 @@ def _moved(sentence: str, name: str, now: str) -> str:
 
 def _rest(reading: Reading) -> str:
     shown = f"Characters {reading.offset:,} to {reading.end:,} of {reading.total:,}."
-    return f"{shown} Read on with offset={reading.end}."
+    return f"{shown} To read on: offset={reading.end}."
 
 
 def _moment(since: str | None) -> int:

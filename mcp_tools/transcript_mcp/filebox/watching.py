@@ -42,7 +42,7 @@ class Watching:
         try:
             mailbox, seen = await in_thread(self._look, found[1]["agent"])
         except TranscriptError as error:
-            logger.warning("Nobody is told of changes of %s: %s", uri, error)
+            logger.warning("Clients are not told about changes of %s: %s", uri, error)
             return
         if inbox in self._wanted and inbox not in self._stops:
             self._stops[inbox] = mailbox.listen(partial(self._server.updated, inbox), seen)

@@ -119,15 +119,15 @@ class Access:
             return Refusal(
                 421,
                 "wrong_host",
-                "The hub does not go by the name that this request was sent to.",
+                "The hub does not accept the host name that this request was sent to.",
                 "Use 127.0.0.1 or localhost, or add the name to hub.allowed_hosts.",
             )
         if origin is not None and not self._knows_origin(origin, host or ""):
             return Refusal(
                 403,
                 "wrong_origin",
-                "Pages from elsewhere may not call the hub.",
-                "Add the page's origin to hub.allowed_origins if it is yours.",
+                "Web pages from other sites may not call the hub.",
+                "If the page is yours, add its origin to hub.allowed_origins.",
             )
         return None
 
@@ -147,7 +147,7 @@ class Access:
         return Refusal(
             401,
             "wrong_token" if given else "no_token",
-            "This token is not known here." if given else "The hub wants a token.",
+            "This token is not known here." if given else "The hub requires a token.",
             "Send 'Authorization: Bearer TOKEN' with a token from hub.tokens; for the pages, with hub.page_token.",
         )
 
@@ -177,8 +177,8 @@ def check_page_token(page_token: str | None, others: Mapping[str, Mapping[str, s
         for name, token in tokens.items():
             if page_token is not None and token.strip() == page_token.strip():
                 raise ConfigError(
-                    f"hub.page_token is the same as {setting}.{name}, which would open all pages then.",
-                    hint=f"Give people a token of their own: {SET_PAGE_TOKEN}",
+                    f"hub.page_token is the same as {setting}.{name}, so that token would open all pages.",
+                    hint=f"Set a separate token for people: {SET_PAGE_TOKEN}",
                 )
 
 

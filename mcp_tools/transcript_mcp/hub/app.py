@@ -140,9 +140,9 @@ class _State:
     async def ready_to_serve(self, _request: web.Request) -> web.Response:
         """Requests are answered, and there is room for what they bring."""
         if not self._ready:
-            return _not_ready("The hub starts or stops.")
+            return _not_ready("The hub is starting or stopping.")
         if not await self._disks.have_room():
-            return _not_ready("No space is left where the hub keeps its data.")
+            return _not_ready("No space is left for the hub's data.")
         return web.json_response({"status": "ready"})
 
 

@@ -56,7 +56,9 @@ def guard(
                 return not_for_this_token(caller, request)
             request[CALLER] = caller
         if (request.content_length or 0) > max_body:
-            return error_response(413, "too_large", f"A request may have {max_body} bytes.", "Send less at once.")
+            return error_response(
+                413, "too_large", f"A request may have at most {max_body} bytes.", "Send less at once."
+            )
         return None
 
     @web.middleware
@@ -70,7 +72,7 @@ def guard(
             return error_response(408, "http_408", str(error), _HINTS[408])
         except web.RequestPayloadError:
             return error_response(
-                400, "http_400", "The body cannot be unpacked.", "Send it plain, or mend how it is packed."
+                400, "http_400", "The body cannot be decompressed.", "Send it uncompressed, or correct the compression."
             )
         except web.HTTPException as answer:
             if answer.status < 400 or answer.content_type == "application/json":
@@ -99,7 +101,7 @@ def _may_enter(caller: Caller, route: web.AbstractRoute, is_of_pages: bool) -> b
 _MCP: Final = re.compile(r".*/mcp(/[a-z_]+)?/?")
 _HINTS: Final = {
     404: "The MCP servers are at /mcp and /mcp/<server>.",
-    405: "Another method is wanted here.",
+    405: "This address needs another HTTP method.",
     408: "Send the whole request at once.",
     413: "Send less at once, or raise hub.max_body.",
 }
@@ -130,11 +132,11 @@ def _refused(refusal: Refusal) -> web.Response:
 def not_for_this_token(caller: Caller, request: web.Request) -> web.Response:
     """The answer to a known token at another door than its own."""
     if caller.agent is not None:
-        message, hint = "This token stands for a mailbox agent.", f"It opens /mcp/filebox only, not {request.path}."
+        message, hint = "This token is for a mailbox agent.", f"It opens /mcp/filebox only, not {request.path}."
     elif caller.person:
-        message, hint = "This token opens the pages alone.", "Programs use a token of hub.tokens."
+        message, hint = "This token opens only the pages.", "Programs use a token from hub.tokens."
     else:
-        message = "This token is a program's: it opens no page, and nothing that pages ask for."
+        message = "This token is for programs. It does not open the pages or their API."
         hint = "People use hub.page_token. If there is none, set it and restart the hub."
     return error_response(403, "not_for_this_token", message, hint)
 

@@ -67,11 +67,11 @@ class Mount:
             return await self._open.go_on(request, partial(self._bridge.handle, request))
         if request.content_type.lower() != "application/json":
             hint = "With curl: -H 'Content-Type: application/json'."
-            return error_response(415, "not_json", "A call is JSON and says so.", hint)
+            return error_response(415, "not_json", "A call must be JSON, with that Content-Type.", hint)
         try:
             return await self._answer(request, await self._arriving.run(request, whole_body(request)))
         except StoppingError:
-            return error_response(503, "stopping", "The hub stops.", "Call again when it runs.")
+            return error_response(503, "stopping", "The hub is stopping.", "Call again when it is running.")
 
     async def _answer(self, request: web.Request, body: bytes) -> web.StreamResponse:
         try:

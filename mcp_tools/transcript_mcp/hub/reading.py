@@ -29,4 +29,4 @@ def read_in_time(request: web.Request, seconds: float) -> Iterator[None]:
 
 def _give_up(body: StreamReader, seconds: float) -> None:
     if not body.is_eof():
-        body.set_exception(SlowBodyError(f"The request was not there after {seconds:g} s."))
+        body.set_exception(SlowBodyError(f"The request had not arrived after {seconds:g} s."))

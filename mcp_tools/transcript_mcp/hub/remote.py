@@ -28,7 +28,7 @@ _OWN: Final = "mcp"
 """The name of the token in ``hub.tokens`` that is meant for this process; without it the first one serves."""
 
 _FAILED: Final = -32000
-_AGAIN: Final = "Whether the call was made is not known; look before you repeat it."
+_AGAIN: Final = "It is unknown whether the call was made; check before you repeat it."
 _GRACE: Final = 0.5
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
 _HEAR_AGAIN: Final = 1.0
@@ -110,13 +110,13 @@ class _Relay:
                 self._note_subscription(message, answer)
                 answered = answered or (asked is not None and _answers(answer, asked))
                 await self._say(answer)
-            problem = f"The hub at {self._url} ended its answer too soon. {_AGAIN}"
+            problem = f"The hub at {self._url} ended its answer too early. {_AGAIN}"
         except HubUnreachableError as error:
             problem = f"{error} {error.hint}"
         except (aiohttp.ClientError, OSError, ValueError) as error:
             problem = f"The hub at {self._url} broke off its answer ({type(error).__name__}). {_AGAIN}"
         except Exception:
-            logger.exception("A message could not be handed over")
+            logger.exception("A message could not be passed on")
             problem = "Internal error. The log of this process says more."
         if asked is not None and not answered:
             logger.warning("%s", problem)
@@ -200,9 +200,9 @@ class _Relay:
                 if not await self._heard_once(session):
                     return
             except (aiohttp.ClientError, HubUnreachableError, OSError, ValueError) as error:
-                logger.info("The hub is not heard at the moment: %s", type(error).__name__)
+                logger.info("Messages from the hub do not arrive at the moment: %s", type(error).__name__)
             except Exception:
-                logger.exception("The hub is not heard at the moment")
+                logger.exception("Messages from the hub do not arrive at the moment")
             await asyncio.sleep(_HEAR_AGAIN)
 
     async def _heard_once(self, session: str) -> bool:

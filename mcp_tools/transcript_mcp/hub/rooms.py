@@ -66,7 +66,7 @@ def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: 
         try:
             rooms[name] = _BUILDERS[name](settings, cwd)
         except (StoreBusyError, UnsafePathError) as error:
-            logger.warning("%s It is left out here. %s", error, error.hint)
+            logger.warning("%s It is skipped here. %s", error, error.hint)
     for unasked in [room.unasked for room in rooms.values() if room.unasked is not None]:
         for room in rooms.values():
             if room.hear is not None:

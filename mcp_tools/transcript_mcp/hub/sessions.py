@@ -16,7 +16,7 @@ __all__ = ["Sessions"]
 _MOST: Final = 1000
 """Some 60 MB."""
 
-_HINT: Final = "End sessions with DELETE, or call again later: those of which nothing is heard end after {:g} minutes."
+_HINT: Final = "End sessions with DELETE, or try again later: idle ones end after {:g} minutes."
 
 
 class Sessions:
@@ -44,7 +44,7 @@ class Sessions:
     async def begin(self, answering: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
         """The answer to a request that begins a session, or that there are too many."""
         if self._is_full():
-            sentence = f"{self._most} sessions are open, which is all there may be."
+            sentence = f"{self._most} sessions are open, which is the limit."
             return error_response(503, "too_many_sessions", sentence, _HINT.format(self._idle / 60))
         self._beginning += 1
         try:

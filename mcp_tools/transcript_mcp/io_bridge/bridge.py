@@ -349,7 +349,7 @@ class Bridge:
     def _queue(self, session: str, direction: Direction) -> Queue:
         if (session, direction) not in self._queues and len(self._queues) >= 2 * self._sessions:
             raise QueueFullError(
-                f"Somebody waits in {self._sessions} sessions, which is all there may be.",
+                f"Callers are waiting in {self._sessions} sessions, which is the limit.",
                 hint="Try again later, or raise io.max_sessions.",
             )
         return self._queues.setdefault((session, direction), Queue())

@@ -29,7 +29,7 @@ def checked_session(session: str) -> str:
     if len(session) > 4 * MOST_ID:
         raise InvalidItemError(f"A session id of {len(session)} characters is too long.", hint=_ID_HINT)
     if _is_half(session):
-        raise InvalidItemError("The session id has half a character in it.", hint=_ID_HINT)
+        raise InvalidItemError("The session id contains an incomplete character.", hint=_ID_HINT)
     session = unicodedata.normalize("NFC", session)
     if not session.strip():
         raise InvalidItemError("The session id is empty.", hint=_ID_HINT)
@@ -38,7 +38,7 @@ def checked_session(session: str) -> str:
     if session in {".", ".."} or session != session.strip() or {"/", "\\"} & set(session):
         raise InvalidItemError("The session id is a path, or begins or ends with a space.", hint=_ID_HINT)
     if any(unicodedata.category(character) in _HIDDEN for character in session):
-        raise InvalidItemError("The session id has characters that nobody sees.", hint=_ID_HINT)
+        raise InvalidItemError("The session id contains invisible characters.", hint=_ID_HINT)
     return session
 
 
@@ -48,7 +48,7 @@ def checked_key(key: str | None) -> str | None:
         return None
     if not key.strip() or len(key) > MOST_ID or _is_half(key):
         raise InvalidItemError(
-            "The idempotency key is empty, long, or no text.",
+            "The idempotency key is empty, too long, or not a text.",
             hint=f"Use up to {MOST_ID} characters, such as a UUID.",
         )
     return key
@@ -57,7 +57,7 @@ def checked_key(key: str | None) -> str | None:
 def checked_text(text: str, what: str) -> str:
     """A text that can be kept. Raises InvalidItemError."""
     if _is_half(text):
-        raise InvalidItemError(f"The {what} has half a character in it.", hint="Send valid Unicode.")
+        raise InvalidItemError(f"The {what} contains an incomplete character.", hint="Send valid Unicode.")
     return text
 
 
@@ -71,7 +71,7 @@ def input_text(body: bytes, content_type: str) -> str:
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidItemError("The input is no text in UTF-8.", hint="Send text or JSON in UTF-8.") from None
+        raise InvalidItemError("The input is not UTF-8 text.", hint="Send text or JSON in UTF-8.") from None
     said = text if text.strip() else None
     if said is not None and content_type != "text/plain":
         said = _of_json(text, is_json=content_type == "application/json" or content_type.endswith("+json"))
@@ -86,7 +86,7 @@ def seconds(value: str | None) -> float:
         return 0.0
     if not _NUMBER.fullmatch(value) or float(value) > MOST_WAIT:
         raise InvalidItemError(
-            "wait is not a number of seconds that is allowed.", hint=f"Use 0 to {MOST_WAIT:g}, and ask again after it."
+            "wait is not an allowed number of seconds.", hint=f"Use 0 to {MOST_WAIT:g}, and ask again afterwards."
         )
     return float(value)
 
@@ -107,7 +107,8 @@ def _of_json(text: str, *, is_json: bool) -> str | None:
     except (ValueError, RecursionError):
         if is_json:
             raise InvalidItemError(
-                "The input calls itself JSON and is none.", hint="Mend it, or send it with Content-Type: text/plain."
+                "The input is sent as JSON but is not valid JSON.",
+                hint="Correct it, or send it with Content-Type: text/plain.",
             ) from None
         return text
     if isinstance(value, dict) and "data" in value:

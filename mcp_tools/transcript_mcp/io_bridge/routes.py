@@ -48,7 +48,7 @@ class Routes:
     async def _read(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers and request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
             # A page elsewhere cannot read the answer, but a picture of it with this address would take the output away.
-            return _error(403, "wrong_origin", "Pages from elsewhere may not read outputs.", "Use a program.")
+            return _error(403, "wrong_origin", "Web pages from other sites may not read outputs.", "Use a program.")
 
         session = checking.checked_session(request.match_info["session_id"])
         asked = parse_qs(request.query_string, keep_blank_values=True)

@@ -52,5 +52,5 @@ _START: Final = "INSERT INTO clock VALUES (1, 0, 0)"
 SCHEMA: Final = Schema(
     ((_SESSIONS, _BY_USE, _ITEMS, _QUEUES, _HELD, _KEYS, _CLOCK, _START),),
     set_aside=False,
-    mending="Restore the file from a backup, or move it away to begin with empty queues.",
+    mending="Restore the file from a backup, or move it away to start with empty queues.",
 )

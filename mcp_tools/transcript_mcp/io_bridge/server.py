@@ -16,9 +16,9 @@ __all__ = ["bridge_from", "build_server"]
 
 _DAY: Final = 86_400.0
 _INSTRUCTIONS: Final = (
-    "Inputs for you from outside, and your outputs to there, by session. i_tool waits for the next input of a session "
-    "and o_tool hands your result back; both may take as long as they take, and a restart loses nothing. When i_tool "
-    "says that there is no input yet, call it again."
+    "Exchanges inputs and outputs with the outside, by session. i_tool waits for the next input of a session and "
+    "o_tool returns your result. Both may take any time, and a restart loses nothing. "
+    "When i_tool says that there is no input yet, call it again."
 )
 
 

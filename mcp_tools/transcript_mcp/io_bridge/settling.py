@@ -103,7 +103,7 @@ class Settling:
             try:
                 await change()
             except StoreError as error:
-                logger.warning("A hand-over cannot be written down yet: %s", error)
+                logger.warning("A delivery cannot be saved yet: %s", error)
                 await asyncio.sleep(_AGAIN)
             else:
                 return

@@ -208,8 +208,8 @@ class SqliteQueueStore:
                 db.execute("DELETE FROM sessions WHERE NOT EXISTS (SELECT 1 FROM items WHERE session = id)")
             if self._count(db) >= self._limits.sessions:
                 raise QueueFullError(
-                    f"There are {self._limits.sessions} sessions that hold something, which is all there may be.",
-                    hint="Read outputs that nobody has read, or raise io.max_sessions.",
+                    f"There are {self._limits.sessions} sessions that hold something, which is the limit.",
+                    hint="Read the outputs nobody has read yet, or raise io.max_sessions.",
                     retry_after=_LATER,
                 )
             now = self._clock()

@@ -23,14 +23,14 @@ _NOTHING: Final = "No input in session"
 
 _Session = Annotated[
     str,
-    Field(description=f"Id of the conversation, as agreed with whoever sends its inputs; up to {MOST_ID} characters."),
+    Field(description=f"Id of the conversation, agreed with whoever sends the inputs; up to {MOST_ID} characters."),
 ]
 _Timeout = Annotated[
     float | None,
     Field(
-        description='Seconds to wait at the most; then a text says that there is no input yet: it begins with "No '
-        'input in session", as no input does. Left out, it waits until an input comes. Give it when your client ends '
-        "long calls by itself, for example 50.",
+        description="Seconds to wait at the most; then a text says that there is no input yet: "
+        'it begins with "No input in session", as no input does. Left out, '
+        "it waits until an input comes. Give it when your client ends long calls by itself, for example 50.",
         ge=0,
         le=_LONGEST,
     ),
@@ -38,17 +38,17 @@ _Timeout = Annotated[
 _Project = Annotated[
     str | None,
     Field(
-        description="The directory of your project, the same that you give to ask_question. With it you get here, too, "
-        "what people wrote to you without being asked."
+        description="The directory of your project, the same as for ask_question. "
+        "With it you also get messages that people send you on their own."
     ),
 ]
-_Agent = Annotated[str, Field(description="Your name, if you have one, the same that you give to ask_question.")]
-_Output = Annotated[str, Field(description="What to hand to whoever reads the outputs of this session.")]
+_Agent = Annotated[str, Field(description="Your name, if you have one, the same as for ask_question.")]
+_Output = Annotated[str, Field(description="The text for whoever reads the outputs of this session.")]
 _Key = Annotated[
     str | None,
     Field(
-        description="The same text in a call that repeats an earlier one, whose answer you did not get: the output is "
-        "then handed over once."
+        description="Any text. Use the same one when you repeat a call whose answer you did not get: "
+        "the output is then delivered only once."
     ),
 ]
 
@@ -80,10 +80,10 @@ class Tools:
         project_directory: _Project = None,
         agent_name: _Agent = "",
     ) -> Result:
-        """Get the next input of a session, and wait for it when there is none yet. get_input is the same tool.
+        """Get the next input of a session, or wait for it if there is none yet. get_input is the same tool.
 
         The answer is the input itself. Your next i_tool, o_tool or ack_input of the session confirms that you have
-        it; an input that nobody confirms is handed over again.
+        it; an input that nobody confirms is delivered again.
         """
         session = checked_session(session_id)
         project, name = checked_text(project_directory or "", "project"), checked_text(agent_name, "name")
@@ -91,8 +91,8 @@ class Tools:
         given = await self._given(session, agent, timeout, ctx)
         if given is None:
             return Result(
-                f"{_NOTHING} {session} yet, after {timeout or 0:g} s. "
-                "Call i_tool again with the same session_id to go on waiting.",
+                f"{_NOTHING} {session} yet, after {timeout or 0:g} s. Call i_tool again with the same session_id to "
+                "keep waiting.",
                 data={"input": None, "waited": timeout or 0},
             )
         ctx.when_answered(given.arrived)
@@ -112,7 +112,7 @@ class Tools:
         )
 
     async def o_tool(self, session_id: _Session, output: _Output, ctx: Context, idempotency_key: _Key = None) -> str:
-        """Hand an output of a session to whoever reads it, and confirm the inputs you were given. Returns at once.
+        """Return an output of a session to whoever reads it, and confirm the inputs you were given. Returns at once.
 
         return_output is the same tool.
         """
@@ -123,11 +123,11 @@ class Tools:
         except StoreError as error:  # the output is kept: whoever is told of an error sends it again
             logger.warning("What people wrote is not confirmed yet: %s", error)
         if put.repeated:
-            return f"Output {put.seq} of session {session} was handed over before; nothing was added."
+            return f"Output {put.seq} of session {session} was delivered before; nothing was added."
         return f"Output {put.seq} of session {session} is kept until it is read."
 
     async def ack_input(self, session_id: _Session, ctx: Context) -> str:
-        """Confirm that you have the input that i_tool gave you, before long work: else it is handed over again."""
+        """Confirm the input that i_tool gave you before you start long work; otherwise it is delivered again."""
         session = checked_session(session_id)
         count = await self._bridge.confirm(session) + await self._confirm_messages(ctx, session)
         return f"Confirmed {count} input{'' if count == 1 else 's'} of session {session}."
@@ -140,4 +140,4 @@ def _told_apart(contents: Sequence[Content]) -> Sequence[Content]:
     """What was sent, as it stands; where it begins as if nothing had been, a block of its own before it says that."""
     first = contents[0] if contents else None
     is_alike = isinstance(first, Text) and first.text.lstrip().casefold().startswith(_NOTHING.casefold())
-    return [Text("This was sent to you, though it begins like a time-out:"), *contents] if is_alike else contents
+    return [Text("This is an input, although it begins like a time-out:"), *contents] if is_alike else contents

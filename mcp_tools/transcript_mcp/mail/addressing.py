@@ -23,7 +23,9 @@ def resolve(db: Sql, project: Project, name: Any, parameter: str) -> Agent:
     are like it, and InvalidLetterError.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidLetterError(f"{parameter} holds {str(name)[:40]!r}, which is no name.", hint="Give agents' names.")
+        raise InvalidLetterError(
+            f"{parameter} holds {str(name)[:40]!r}, which is not a name.", hint="Give agents' names."
+        )
     clean = names.normal(name)
     found = agents.here(db, project.id, clean)
     if found is not None:

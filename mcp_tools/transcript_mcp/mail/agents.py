@@ -91,7 +91,8 @@ def register(
         if like is not None:
             raise InvalidLetterError(
                 f"{name} looks like {like}, who is registered in {key}.",
-                hint=f"Are you {like}? Write it letter by letter; else choose a name that nobody takes for it.",
+                hint=f"If you are {like}, write the name exactly like that; "
+                "otherwise choose a name that nobody mistakes for it.",
             )
         return _insert(db, project, name, said, now, is_new)
     if token_needed and not token_fits(db, found, token):
@@ -188,7 +189,7 @@ def _place(before: str | None) -> tuple[float, int]:
             return when, int(row[:18])
     raise InvalidLetterError(
         f"{before[:40]!r} is not a position in the list of agents.",
-        hint="Give `before` as an earlier answer told it.",
+        hint="Pass `before` exactly as an earlier answer gave it.",
     )
 
 
@@ -212,7 +213,7 @@ def token_fits(db: Sql, known: Agent, token: str | None) -> bool:
 def refused(name: str) -> ActingRefusedError:
     """For whoever acts as an agent without its token."""
     return ActingRefusedError(
-        f"Acting as {name} needs the token that was given to it at its registration.",
+        f"Acting as {name} needs the token that it got when it was registered.",
         hint="Pass it as agent_token; if it is lost, register under another name.",
     )
 

@@ -109,7 +109,7 @@ class ArchiverProcess:
                 child.stdin.close()
         self._thread.join(_END)
         if self._thread.is_alive() and child is not None:
-            logger.warning("The mail archiver (process %d) does not end; it is killed.", child.pid)
+            logger.warning("The mail archiver (process %d) does not stop; killing it.", child.pid)
             child.kill()
             self._thread.join(_END)
         self._thread = self._child = None
@@ -123,7 +123,7 @@ class ArchiverProcess:
             if self._closing.is_set():
                 return
             pause = _FIRST_PAUSE if time.monotonic() - began > _HEALTHY else min(pause * 2, _LONGEST_PAUSE)
-            logger.warning("The mail archiver ended with %s; it starts again in %.1f s.", code, pause)
+            logger.warning("The mail archiver ended with %s; restarting it in %.1f s.", code, pause)
             if self._closing.wait(pause):
                 return
 

@@ -178,7 +178,7 @@ class Archiving:
                 try:
                     project.repository.refresh_index()
                 except ArchiveError as error:
-                    logger.debug("Somebody is at the index: %s", error)
+                    logger.debug("Another process is using the index: %s", error)
                     project.index_at = now + _INDEX_AGAIN
                 self._close_others(project)
                 return True

@@ -113,7 +113,7 @@ def number_of(db: Sql, message_id: Any) -> int:
     if row is None:
         raise LetterNotFoundError(
             f"There is no message {clean[:80]}, so nothing comes before it.",
-            hint="Give `before` as an earlier answer told it: the id of the last message that you have seen.",
+            hint="Pass `before` exactly as an earlier answer gave it: the id of the last message you have seen.",
         )
     return row["seq"]
 
@@ -121,7 +121,7 @@ def number_of(db: Sql, message_id: Any) -> int:
 def bounded(limit: Any) -> int:
     """How many messages one answer may have. Raises InvalidLetterError for what is no number."""
     if not isinstance(limit, int) or isinstance(limit, bool):
-        raise InvalidLetterError(f"limit is a whole number, not {str(limit)[:40]!r}.", hint=f"Up to {MOST}.")
+        raise InvalidLetterError(f"limit must be a whole number, not {str(limit)[:40]!r}.", hint=f"Up to {MOST}.")
     return min(max(1, limit), MOST)
 
 
@@ -129,7 +129,8 @@ def place_in_list(before: str) -> int:
     """Where a list goes on that is in the order of numbers. Raises InvalidLetterError for what no answer told."""
     if not (before.isascii() and before.isdigit() and len(before) < 19):
         raise InvalidLetterError(
-            f"{before[:40]!r} is not a position in this list.", hint="Give `before` as an earlier answer told it."
+            f"{before[:40]!r} is not a position in this list.",
+            hint="Pass `before` exactly as an earlier answer gave it.",
         )
     return int(before)
 
@@ -140,6 +141,6 @@ def _moment(since: Any) -> float:
         return 0.0
     if not isinstance(since, int | float) or isinstance(since, bool) or since != since:
         raise InvalidLetterError(
-            f"since_ts is a number of seconds since 1970, not {str(since)[:40]!r}.", hint="Such as 1761232934.5."
+            f"since_ts must be a number of seconds since 1970, not {str(since)[:40]!r}.", hint="Such as 1761232934.5."
         )
     return float(since)

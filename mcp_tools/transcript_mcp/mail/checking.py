@@ -46,7 +46,7 @@ def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft
         raise InvalidLetterError("The message has no recipient.", hint="Name at least one agent in `to`.")
     check_count(count, options)
     if not isinstance(draft.ack_required, bool):
-        raise InvalidLetterError(f"ack_required is true or false, not {str(draft.ack_required)[:40]!r}.")
+        raise InvalidLetterError(f"ack_required must be true or false, not {str(draft.ack_required)[:40]!r}.")
     body = _body(draft.body, options.max_body)
     return CleanDraft(
         subject=line("subject", draft.subject or "", LONGEST_SUBJECT, empty=is_reply),
@@ -79,29 +79,31 @@ def _names(kind: Kind, given: Any) -> list[str]:
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Sequence):
-        raise InvalidLetterError(f"`{kind}` is a list of agents' names, not {str(given)[:40]!r}.")
+        raise InvalidLetterError(f"`{kind}` must be a list of agents' names, not {str(given)[:40]!r}.")
     return list(cast("Sequence[str]", given))
 
 
 def _body(body: Any, longest: int) -> str:
     if not isinstance(body, str):
-        raise InvalidLetterError(f"The body is a text, not {str(body)[:40]!r}.", hint="Give it as Markdown.")
+        raise InvalidLetterError(f"The body must be a text, not {str(body)[:40]!r}.", hint="Give it as Markdown.")
     clean = well_formed(body)
     size = len(clean.encode())
     if size > longest:
         raise InvalidLetterError(
             f"The body has {size:,} bytes; {longest:,} are allowed.",
-            hint="Put the long part into a file and say where it lies.",
+            hint="Put the long part into a file and say where it is.",
         )
     if "\0" in clean:
-        raise InvalidLetterError("The body holds a NUL character.", hint="Send text; name binary files by their path.")
+        raise InvalidLetterError(
+            "The body contains a NUL character.", hint="Send text; name binary files by their path."
+        )
     return clean
 
 
 def _importance(given: Any) -> Importance:
     if given not in IMPORTANCES:
         raise InvalidLetterError(
-            f"{str(given)[:40]!r} is no importance.", hint=f"It is one of {', '.join(IMPORTANCES)}."
+            f"{str(given)[:40]!r} is not an importance.", hint=f"Use one of {', '.join(IMPORTANCES)}."
         )
     return given
 

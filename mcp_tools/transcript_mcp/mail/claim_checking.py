@@ -35,8 +35,8 @@ def ttl(ttl_seconds: Any, options: ClaimOptions) -> float:
     shortest, longest = options.shortest_ttl, options.longest_ttl
     if not number or math.isnan(ttl_seconds) or not shortest <= ttl_seconds <= longest:
         raise InvalidLetterError(
-            f"A claim lasts from {shortest:,.0f} to {longest:,.0f} seconds, not {str(ttl_seconds)[:40]!r}.",
-            hint="Take the time that the work needs; renew_claims makes it longer, release_claims ends it.",
+            f"A claim can last from {shortest:,.0f} to {longest:,.0f} seconds, not {str(ttl_seconds)[:40]!r}.",
+            hint="Choose the time that the work needs; renew_claims extends it, release_claims ends it.",
         )
     return float(ttl_seconds)
 
@@ -49,7 +49,7 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
     listed = [given] if isinstance(given, str) else given
     if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
         raise InvalidLetterError(
-            f"The paths are a list of at least one path or pattern, not {str(given)[:40]!r}.",
+            f"The paths must be a list of at least one path or pattern, not {str(given)[:40]!r}.",
             hint="For example: src/api/*.py",
         )
     if len(listed) > options.max_paths:
@@ -58,7 +58,8 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
     for path in listed:
         if isinstance(path, str) and _RUN.search(path):
             raise InvalidLetterError(
-                f"Runs such as {{1..3}} are not expanded: {path[:80]}", hint="Name each: {1,2,3}, or use a pattern: *."
+                f"Ranges such as {{1..3}} are not expanded: {path[:80]}",
+                hint="List each: {1,2,3}, or use a pattern: *.",
             )
         found += braces.expanded(path, options.max_paths + 1) if isinstance(path, str) else [path]
         if len(found) > options.max_paths:
@@ -72,12 +73,12 @@ def refuse_slips(listed: Sequence[str]) -> None:
         if isinstance(path, str) and path != path.strip():
             raise InvalidLetterError(
                 f"A path begins or ends with a space: {path[:80]!r}",
-                hint="Leave it out. Write ? where the name of a file has a space there.",
+                hint="Remove the space. If the file name really has one there, write ? instead.",
             )
         if isinstance(path, str) and braces.is_open(path):
             raise InvalidLetterError(
                 f"Unbalanced brace: {path[:80]}",
-                hint="Close it. Write ? where the name of a file has a brace of its own.",
+                hint="Close it. If the file name really has a brace, write ? instead.",
             )
 
 
@@ -133,8 +134,8 @@ def bounded(wanted: Collection[str], own: Collection[str], in_project: int, opti
         return
     if len(own) + new > options.max_of_agent:
         raise InvalidLetterError(
-            f"You would hold {len(own) + new:,} paths; an agent has {options.max_of_agent:,} at most.",
-            hint="Release what you are done with, or claim folders and patterns such as src/**.",
+            f"You would hold {len(own) + new:,} paths; an agent may hold at most {options.max_of_agent:,}.",
+            hint="Release what you no longer need, or claim folders and patterns such as src/**.",
         )
     if in_project + new > options.max_in_project:
         raise InvalidLetterError(
@@ -146,7 +147,7 @@ def bounded(wanted: Collection[str], own: Collection[str], in_project: int, opti
 def flag(exclusive: Any) -> bool:
     """Raises InvalidLetterError."""
     if not isinstance(exclusive, bool):
-        raise InvalidLetterError(f"exclusive is true or false, not {str(exclusive)[:40]!r}.")
+        raise InvalidLetterError(f"exclusive must be true or false, not {str(exclusive)[:40]!r}.")
     return exclusive
 
 

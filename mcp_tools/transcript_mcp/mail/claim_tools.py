@@ -48,11 +48,13 @@ class ClaimTools:
         paths: given.Paths = None,
         paths_list: given.PathsList = None,
         ttl_seconds: given.Ttl = None,
-        exclusive: Annotated[bool, Field(description="Nobody else should change them; else others may share.")] = True,
+        exclusive: Annotated[
+            bool, Field(description="True: nobody else should change them. False: others may claim them, too.")
+        ] = True,
         reason: given.Reason = "",
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Say which files you are about to change. Grants all of the paths, or none and names who has them."""
+        """Claim the files you are about to change. Grants all of the paths, or none and says who holds them."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         claimed = self._service.claims.claim(
             project.id,
@@ -69,11 +71,11 @@ class ClaimTools:
         self,
         project_key: given.Project,
         agent_name: given.Agent,
-        paths: Annotated[list[str] | None, given.One, Field(description="Left out: all that you hold.")] = None,
+        paths: Annotated[list[str] | None, given.One, Field(description="Default: all that you hold.")] = None,
         ttl_seconds: given.Ttl = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Let your claims last longer, from now on. None becomes shorter."""
+        """Extend your claims, counted from now. No claim becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
         return showing.shown_extended(extended, self._changed(project, extended.job)) | self._noted(project)
@@ -82,11 +84,11 @@ class ClaimTools:
         self,
         project_key: given.Project,
         agent_name: given.Agent,
-        paths: Annotated[list[str] | None, given.One, Field(description="As they were claimed. Left out: all.")] = None,
+        paths: Annotated[list[str] | None, given.One, Field(description="Exactly as claimed. Default: all.")] = None,
         paths_list: given.PathsList = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Give claims back when you are done. Tells which of them you did not hold, and what you still hold."""
+        """Release claims when you are done. Reports which of them you did not hold, and what you still hold."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
         return showing.shown_released(released, self._changed(project, released.job))
@@ -94,11 +96,11 @@ class ClaimTools:
     def list_claims(
         self,
         project_key: given.Project,
-        agent_name: Annotated[str | None, Field(description="Only this agent's.")] = None,
+        agent_name: Annotated[str | None, Field(description="Only this agent's claims.")] = None,
         active_only: given.Active = True,
         before: given.Before = None,
     ) -> list[Any]:
-        """Who works on which files now."""
+        """List who is working on which files."""
         holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
         project = self._mail.project(project_key)
         page = self._service.claims.list_claims(project.id, holder, active_only=active_only, before=before)
@@ -114,9 +116,9 @@ class ClaimTools:
         project_key: given.Project,
         code_repo_path: given.Folder,
     ) -> dict[str, Any]:
-        """Block commits, merges and git am on this machine that touch what another agent has claimed.
+        """Block commits, merges and git am on this machine that touch files another agent has claimed.
 
-        Say who you are when you commit: AGENT_NAME=YourName git commit. Else it is git's author.
+        Say who you are when you commit: AGENT_NAME=YourName git commit. Default: git's author.
         """
         from transcript_mcp.mail.guard import install_guard
 
@@ -124,7 +126,7 @@ class ClaimTools:
         return showing.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
-        """Remove the guard from a repository; the hooks that were there before come back."""
+        """Remove the guard from a repository and restore the hooks that were there before."""
         from transcript_mcp.mail.guard import uninstall_guard
 
         return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))

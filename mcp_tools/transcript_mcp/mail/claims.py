@@ -285,7 +285,7 @@ def _refused(held: Sequence[Row], wish: _Wish) -> Claimed | None:
     if not met.complete:
         raise InvalidLetterError(
             f"{len(wish.patterns):,} such patterns cannot be compared with the {len(others):,} claims of others.",
-            hint="Claim fewer in one call, or patterns that begin with a folder: src/**/test_*.py.",
+            hint="Claim fewer in one call, or use patterns that start with a folder: src/**/test_*.py.",
         )
     return None
 

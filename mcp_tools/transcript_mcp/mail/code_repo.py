@@ -74,7 +74,7 @@ def _git(folder: Path, *questions: str) -> str:
     try:
         done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=_TIMEOUT)
     except FileNotFoundError as error:
-        raise GuardError("There is no git on this machine.", hint="Install git.") from error
+        raise GuardError("git is not installed on this machine.", hint="Install git.") from error
     except subprocess.TimeoutExpired as error:
         raise GuardError(f"git does not answer about {folder}.", hint="Try again; is its disk reachable?") from error
     if done.returncode:

@@ -32,16 +32,16 @@ _LATE: Final = 60.0
 _EXAMPLES: Final = 3
 _GUARDS: Final = 10
 _BUSY: Final = 10.0
-_REBUILD: Final = "Stop the server, then make the database anew from git: nanobot-transcript mail doctor --rebuild"
-_COMPLETE: Final = "Write it into git again from the database: nanobot-transcript mail doctor --complete"
-_EITHER: Final = "If the database is right: nanobot-transcript mail doctor --complete. If git is: --rebuild"
-_OLD_HISTORY: Final = "What is there now is not concerned; if you need what was before, restore git from a backup."
+_REBUILD: Final = "Stop the server, then rebuild the database from git: nanobot-transcript mail doctor --rebuild"
+_COMPLETE: Final = "Write it to git again from the database: nanobot-transcript mail doctor --complete"
+_EITHER: Final = "If the database is right: nanobot-transcript mail doctor --complete. If git is right: --rebuild"
+_OLD_HISTORY: Final = "Current mail is not affected. If you need the older history, restore git from a backup."
 _SAYS: Final = {
     "missing": ("not in git", _COMPLETE),
     "lost": ("in git without content: its objects are lost or damaged", _COMPLETE),
-    "different": ("not the same in git and in the database", _EITHER),
-    "extra": ("in git and not in the database", _REBUILD),
-    "attachment": ("named by a message and not in git", "Restore the file from a backup of the store."),
+    "different": ("different in git and in the database", _EITHER),
+    "extra": ("in git but not in the database", _REBUILD),
+    "attachment": ("named by a message but not in git", "Restore the file from a backup of the store."),
 }
 
 
@@ -97,9 +97,9 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
     what = "1 change waits" if count == 1 else f"{count} changes wait"
     age = max(0.0, time.time() - oldest)
     late = age > _LATE
-    fix = "" if running and not late else "Start the server; its archiver carries them into git."
+    fix = "" if running and not late else "Start the server; its archiver writes them to git."
     if running and late:
-        fix = "Look into the server's log: the archiver says there why it cannot write."
+        fix = "Check the server's log: the archiver says there why it cannot write."
     yield Finding(
         "archiver",
         "warning" if late or not running else "info",
@@ -115,7 +115,7 @@ def _one_folder(database: Database) -> Iterator[Finding]:
         keys.setdefault(projects.canonical(project.key), []).append(project.key)
     for folder, several in keys.items():
         if len(several) > 1:
-            said = f"{' and '.join(several)} are the same folder, and have mail and claims of their own each."
+            said = f"{' and '.join(several)} are the same folder, but each has its own mail and claims."
             yield Finding("project", "warning", said, f"Let all agents use one of them, such as {folder}.")
 
 
@@ -123,7 +123,7 @@ def _guards(store: MailStore, database: Database) -> Iterator[Finding]:
     known = database.read(projects.all_projects, [])
     found = guards.outdated(store, (project.key for project in known))
     for each in found[:_GUARDS]:
-        yield Finding("guard", "warning", each.told, f"Renew it: {each.command}")
+        yield Finding("guard", "warning", each.told, f"Update it: {each.command}")
     if len(found) > _GUARDS:
         more = len(found) - _GUARDS
         yield Finding("guard", "warning", f"{amount(more, 'more guard')} {'has' if more == 1 else 'have'} older rules.")
@@ -152,7 +152,7 @@ def _project(store: MailStore, database: Database, project: Project) -> Iterator
         has = f"git has {amount(count, 'message')}, as the database does" if count else "no messages yet"
         yield Finding("archive", "ok", f"{project.key}: {has}.")
     if not snapshots.take(store, project.slug).history_is_whole("claims"):
-        yield Finding("archive", "warning", f"{project.key}: git has lost a part of its history.", _OLD_HISTORY)
+        yield Finding("archive", "warning", f"{project.key}: git has lost part of its history.", _OLD_HISTORY)
     for kind, (says, fix) in _SAYS.items():
         paths = sorted(difference.path for difference in found if difference.kind == kind)
         if paths:

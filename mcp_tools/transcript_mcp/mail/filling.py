@@ -94,7 +94,7 @@ def fill(db: Sql, snapshots: Iterable[Snapshot]) -> Filled:
 def _check_moments(*moments: float | None) -> None:
     """Raises ValueError for what is no time: a person may have edited a file, and a calendar has an end."""
     if not all(moment is None or abs(moment) < _ENDS_OF_TIME for moment in moments):
-        raise ValueError("It holds a time that is none.")
+        raise ValueError("It contains an invalid time.")
 
 
 class _Filling:
@@ -108,7 +108,7 @@ class _Filling:
             return None
         record = self._decoded(snapshot, PROJECT_FILE, _ProjectRecord) if PROJECT_FILE in snapshot.files else None
         if record is None:
-            self.filled.problems.append(f"{snapshot.slug} has no readable {PROJECT_FILE}; the project is left out.")
+            self.filled.problems.append(f"{snapshot.slug} has no readable {PROJECT_FILE}; the project is skipped.")
             return None
         return _Project(snapshot, record)
 
@@ -240,7 +240,7 @@ class _Filling:
             _check_moments(file.letter.created_ts)
             return file
         except (ArchiveError, ValueError) as error:
-            self.filled.problems.append(f"{snapshot.slug}: {path} is left out. {error}")
+            self.filled.problems.append(f"{snapshot.slug}: {path} is skipped. {error}")
             return None
 
     def _insert_message(self, project: _Project, file: MessageFile, inbox: dict[str, str]) -> None:
@@ -278,7 +278,7 @@ class _Filling:
     def _claim_records(self, project: _Project) -> Iterator[tuple[str, ClaimRecord]]:
         if not project.snapshot.history_is_whole("claims"):
             self.filled.problems.append(
-                f"{project.snapshot.slug}: git has lost a part of its history; claims that ended then are left out."
+                f"{project.snapshot.slug}: git has lost part of its history; claims that ended then are skipped."
             )
         for name, text in project.snapshot.history("claims"):
             try:
@@ -287,7 +287,7 @@ class _Filling:
                 matching.normalised(record.path)
                 yield name, record
             except ValueError as error:  # of msgspec, too
-                self.filled.problems.append(f"{project.snapshot.slug}: claims/{name} is left out. {error}")
+                self.filled.problems.append(f"{project.snapshot.slug}: claims/{name} is skipped. {error}")
 
     def _insert_claim(self, project: _Project, record: ClaimRecord, *, beside: bool) -> None:
         self._inserted(
@@ -316,7 +316,7 @@ class _Filling:
             _check_moments(*(getattr(record, name, None) for name in _TIMES))
             return record
         except (ArchiveError, ValueError) as error:
-            self.filled.problems.append(f"{snapshot.slug}: {path} is left out. {error}")
+            self.filled.problems.append(f"{snapshot.slug}: {path} is skipped. {error}")
             return None
 
     def _inserted(self, table: str, **values: Any) -> int:

@@ -101,7 +101,9 @@ def parse(text: str) -> MessageFile:
     """What a file holds, such that ``render`` makes the same text of it. Raises ArchiveError."""
     end = text.find(_CLOSING)  # JSON has no line end inside of a text: this cannot stand in the header
     if not text.startswith(_OPENING) or end < 0:
-        raise ArchiveError("This is no message: it does not begin with a header between ---json and ---.", hint=_HINT)
+        raise ArchiveError(
+            "This is not a message: it does not start with a header between ---json and ---.", hint=_HINT
+        )
     try:
         header = _decoder.decode(text[len(_OPENING) : end])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:

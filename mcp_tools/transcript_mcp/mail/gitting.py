@@ -219,7 +219,7 @@ class ProjectRepository:
     def _leave_out(self, name: str, error: Exception) -> None:
         if name not in self._left_out:
             self._left_out.add(name)
-            logger.error("%s: %s cannot be archived and is left out: %s", self.slug, _loggable(name), _loggable(error))
+            logger.error("%s: %s cannot be archived and is skipped: %s", self.slug, _loggable(name), _loggable(error))
 
     def _count(self, size: int) -> None:
         self.objects += 1
@@ -238,10 +238,10 @@ class ProjectRepository:
 def _way_out(error: Exception) -> str:
     number = getattr(error, "errno", None) or _told_by_git(str(error))
     if number in _NO_ROOM:
-        return "Free space or raise the quota; the archive goes on by itself."
+        return "Free space or raise the quota; archiving then continues by itself."
     if number in _FORBIDDEN:
-        return "Correct the permissions of the folder; the archive goes on by itself."
-    return "`git fsck` and `nanobot-transcript mail doctor` say what is wrong; then the archive goes on by itself."
+        return "Correct the permissions of the folder; archiving then continues by itself."
+    return "`git fsck` and `nanobot-transcript mail doctor` say what is wrong; archiving then continues by itself."
 
 
 def _told_by_git(sentence: str) -> int | None:

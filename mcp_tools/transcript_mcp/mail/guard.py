@@ -127,8 +127,8 @@ def _folder(repo: CodeRepo) -> Path:
         folder = folder.parent
     if os.path.lexists(folder) and not folder.is_dir():
         raise GuardError(
-            f"Hooks are switched off here: {folder} is no folder.",
-            hint="`git config core.hooksPath` shows what git was told; unset it or name a folder.",
+            f"Hooks are switched off here: {folder} is not a folder.",
+            hint="`git config core.hooksPath` shows the setting; unset it or set it to a folder.",
         )
     return folder
 
@@ -138,12 +138,12 @@ def _guarded(hook: Path) -> list[dict[str, str]] | None:
     if not os.path.lexists(hook) or hook.is_symlink():
         return None
     if not hook.is_file():
-        raise GuardError(f"{hook} is no file.", hint="Move it away and try again.")
+        raise GuardError(f"{hook} is not a file.", hint="Move it away and try again.")
     try:
         guard = guard_file.parse(hook.read_bytes().decode("utf-8", "surrogateescape"))
     except guard_file.ChangedGuardError as error:
         raise GuardError(
-            f"The guard {hook} was changed by hand; it is left as it is.", hint="Move it away and try again."
+            f"The guard {hook} was changed by hand, so it is left alone.", hint="Move it away and try again."
         ) from error
     return None if guard is None else guard.guarded
 
@@ -164,7 +164,7 @@ def _earlier(hook: Path) -> Path:
 def _refuse_two(hook: Path) -> None:
     if os.path.lexists(_earlier(hook)):
         raise GuardError(
-            f"{hook} and {_earlier(hook)} are both hooks of somebody else.",
+            f"{hook} and {_earlier(hook)} are both hooks from somebody else.",
             hint=f"Join them into one {hook.name} hook, remove the other, and try again.",
         )
 
@@ -201,16 +201,16 @@ def _changing(root: Path, hook: Path) -> Iterator[None]:
             yield
         except OSError as error:
             raise GuardError(
-                f"{hook} cannot be read or written: {error.strerror or error}.", hint="Check who may write there."
+                f"{hook} cannot be read or written: {error.strerror or error}.", hint="Check the permissions."
             ) from error
 
 
 def _note(hook: Path, repo: CodeRepo) -> str:
     if hook.resolve().is_relative_to(repo.top) and not hook.resolve().is_relative_to(repo.common):
         return (
-            "The hooks lie in the work tree and hold paths of this machine: keep them out of commits. Another work "
-            "tree has hooks of its own: install it there, too."
+            "The hooks are in the work tree and contain paths of this machine: keep them out of commits. "
+            "Other work trees have their own hooks: install the guard there, too."
         )
     if repo.shares_hooks:
-        return "The hooks' folder serves other repositories, too; the guard looks at this one only."
+        return "Other repositories use this hooks folder, too; the guard checks only this one."
     return ""

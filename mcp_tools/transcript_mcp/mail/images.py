@@ -39,16 +39,16 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:")
 _DATA: Final = re.compile(r"data:image/[\w.+-]{1,40}(?:;[\w-]{1,40}=[\w.+-]{0,40}){0,4};base64,", re.IGNORECASE)
 _KEPT: Final = re.compile(r"attachments/([0-9a-f]{2})/(\1[0-9a-f]{38})\.webp")
 
-_TOO_MANY: Final = f"A message takes at most {MOST_IMAGES} pictures; the others stay as they were written."
-_OUTSIDE: Final = "It lies outside of the project's folder."
+_TOO_MANY: Final = f"A message can have at most {MOST_IMAGES} pictures; the others stay as they were written."
+_OUTSIDE: Final = "It is outside the project's folder."
 _NO_FOLDER: Final = "The project has no folder on this machine, and the picture is a file."
-_TOO_WIDE: Final = "The project's folder is the home folder or above it; no pictures are taken from a folder so wide."
-_LINK: Final = "A link, or something that is no folder, stands in its path."
-_NO_FILE: Final = "It is no file."
+_TOO_WIDE: Final = "The project's folder is the home folder or above it; no pictures are read from so large a folder."
+_LINK: Final = "Its path contains a link, or something that is not a folder."
+_NO_FILE: Final = "It is not a file."
 _ABSENT: Final = "There is no such file."
-_NOT_BASE64: Final = "It is no picture in base64."
-_FIRST_FRAME: Final = "It is animated; only its first frame was kept."
-_TOO_LARGE_INLINE: Final = "It is too large to stand in the text and was kept as a file."
+_NOT_BASE64: Final = "It is not a base64 picture."
+_FIRST_FRAME: Final = "It is animated; only the first frame was kept."
+_TOO_LARGE_INLINE: Final = "It is too large for the text and was kept as a file."
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,7 +273,7 @@ class AgentMail:
         found: list[_T] = self.reader.read(lambda db: [work(db)], [])
         if not found:
             raise UnknownProjectError(
-                f"There is no mail in {self.places.root} yet.", hint="create_agent or register_agent makes a project."
+                f"There is no mail in {self.places.root} yet.", hint="create_agent or register_agent creates a project."
             )
         return found[0]
 
@@ -292,5 +292,5 @@ class AgentMail:
 def _refuse_reserved(name: str) -> None:
     if names.is_reserved(names.normal(name)):
         raise ActingRefusedError(
-            f"Nobody acts as {name}: the name is reserved.", hint="Act under the name you are registered as."
+            f"Nobody can act as {name}: the name is reserved.", hint="Act under the name you are registered as."
         )

@@ -119,20 +119,20 @@ def normalised(pattern: str, root: str = "") -> str:
     ('src/api', 'src/*.py', 'conf.d/', '**')
     """
     if not isinstance(pattern, str) or not pattern.strip():
-        raise ValueError("A path is a text that is not empty.")
+        raise ValueError("A path must be a non-empty text.")
     composed = _composed(pattern) if len(pattern) <= LONGEST else pattern  # some letters become two by it
     if len(composed) > LONGEST:
-        raise ValueError(f"A path has {LONGEST:,} characters at most.")
+        raise ValueError(f"A path may have at most {LONGEST:,} characters.")
     shown = ascii(pattern)[1:-1][:80]
     if any(character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in pattern):
-        raise ValueError(f"The path {shown} holds characters that no pattern can have.")
+        raise ValueError(f"The path {shown} contains characters that are not allowed.")
     if "\\" in pattern:
-        raise ValueError(f"The path {pattern[:80]} has a backslash: separate folders by /.")
+        raise ValueError(f"The path {pattern[:80]} has a backslash: separate folders with /.")
     names = _names(_below(composed, _composed(root)))
     if names and not "".join(names).strip():
-        raise ValueError("A path is a text that is not empty.")
+        raise ValueError("A path must be a non-empty text.")
     if len(names) > _DEEPEST:
-        raise ValueError(f"A path has {_DEEPEST} names at most.")
+        raise ValueError(f"A path may have at most {_DEEPEST} names.")
     kept = "/".join(names) if names else "**"
     return kept if covers_below(kept) or not pattern.endswith(("/", "/.")) else f"{kept}/"
 
@@ -187,7 +187,7 @@ def _below(pattern: str, root: str) -> str:
     # `./~/x` would be kept as `~/x`, and may not mean then what it would have been refused for.
     first = next((name for name in below.split("/") if name not in ("", ".")), "")
     if (pattern.startswith("/") and not is_inside) or first == "~" or first[1:] == ":":
-        raise ValueError(f"The path {pattern[:80]} lies outside of the project: give it relative to {root or 'it'}.")
+        raise ValueError(f"The path {pattern[:80]} is outside the project: give it relative to {root or 'it'}.")
     return below
 
 
@@ -195,7 +195,7 @@ def _names(pattern: str) -> list[str]:
     names: list[str] = []
     for name in pattern.split("/"):
         if name == "..":
-            raise ValueError(f"The path {pattern[:80]} holds '..': give it relative to the project's folder.")
+            raise ValueError(f"The path {pattern[:80]} contains '..': give it relative to the project's folder.")
         if name not in ("", ".") and not (name == "**" and names and names[-1] == "**"):
             names.append(name)
     return names

@@ -59,11 +59,11 @@ def checked_name(name: Any) -> str:
     One that exists already may look like another; ``refuse_disguise`` is for those that are new.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidLetterError("An agent's name is a text that is not empty.", hint=_HINT)
+        raise InvalidLetterError("An agent's name must be a non-empty text.", hint=_HINT)
     clean = normal(name)
     if len(clean) > _LONGEST or len(clean.encode()) > _MOST_BYTES:
         raise InvalidLetterError(
-            f"An agent's name has {_LONGEST} characters ({_MOST_BYTES} bytes) at most.", hint="Shorten the name."
+            f"An agent's name may have at most {_LONGEST} characters ({_MOST_BYTES} bytes).", hint="Shorten the name."
         )
     if not (clean[0].isalnum() and all(_may_stand(char) for char in clean)) or clean.endswith("."):
         shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in clean)
@@ -85,7 +85,9 @@ def refuse_disguise(name: str) -> None:
         )
 
 
-_HINT: Final = "Begin with a letter or digit of any script; then '-', '_', '.' and spaces between them are fine, too."
+_HINT: Final = (
+    "Start with a letter or digit of any script; after that '-', '_', '.' and spaces in between are allowed, too."
+)
 
 
 def _may_stand(char: str) -> bool:

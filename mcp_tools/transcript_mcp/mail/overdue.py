@@ -91,6 +91,7 @@ def _after(before: str | None) -> int:
 def _checked_age(seconds: Any) -> float:
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < 2**40:
         raise InvalidLetterError(
-            f"older_than is a number of seconds, not {str(seconds)[:40]!r}.", hint=f"Such as {OVERDUE:.0f}, an hour."
+            f"older_than must be a number of seconds, not {str(seconds)[:40]!r}.",
+            hint=f"Such as {OVERDUE:.0f}, an hour.",
         )
     return float(seconds)

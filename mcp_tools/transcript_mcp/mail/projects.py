@@ -29,12 +29,12 @@ def checked_key(key: Any) -> str:
     """
     if not isinstance(key, str) or not key.strip():
         raise InvalidLetterError(
-            "A project's key is a text that is not empty.", hint="Give the absolute path of the code base."
+            "A project's key must be a non-empty text.", hint="Give the absolute path of the code base."
         )
     clean = key.strip()
     if len(clean) > _LONGEST_KEY or not clean.isprintable():
         raise InvalidLetterError(
-            f"A project's key has {_LONGEST_KEY:,} printable characters at most.",
+            f"A project's key may have at most {_LONGEST_KEY:,} printable characters.",
             hint="Give the absolute path of the code base.",
         )
     return clean.rstrip("/") or "/"
@@ -102,7 +102,7 @@ def get(db: Sql, key: Any) -> Project:
         return found
     known = [row["human_key"] for row in db.execute("SELECT human_key FROM projects ORDER BY id DESC LIMIT 1000")]
     like = difflib.get_close_matches(clean, known, n=3, cutoff=0.6)
-    hint = f"Do you mean {' or '.join(like)}?" if like else "create_agent or register_agent makes a project."
+    hint = f"Do you mean {' or '.join(like)}?" if like else "create_agent or register_agent creates a project."
     raise UnknownProjectError(f"There is no project {clean}.", hint=hint)
 
 

@@ -58,16 +58,16 @@ _TOKEN: Final = re.compile(r"(?:[^\W_]|[\ue000-\uf8ff])+")
 _ENDS_APART: Final = re.compile(rf"[{APART}]\W*\Z")
 _OPERATORS: Final = frozenset({"AND", "OR", "NOT"})
 
-_CUT: Final = f"Only the first {LONGEST_QUERY} characters of the query were looked at."
-_TOO_MANY: Final = f"Only the first {MOST_TERMS} words and phrases of the query were looked for."
-_LONG_PHRASE: Final = f"Only the first {LONGEST_PHRASE} words or Chinese characters of a phrase were looked for."
-_LETTERS: Final = f"Only {MOST_LETTERS} beginnings of one letter were looked for; the others as words."
-_TOO_DEEP: Final = "The parentheses are nested too deeply; messages with all of the words were looked for."
-_NO_TOKEN: Final = "What has neither a letter nor a digit was left out: only words can be found."
+_CUT: Final = f"Only the first {LONGEST_QUERY} characters of the query were used."
+_TOO_MANY: Final = f"Only the first {MOST_TERMS} words and phrases of the query were searched for."
+_LONG_PHRASE: Final = f"Only the first {LONGEST_PHRASE} words or Chinese characters of a phrase were searched for."
+_LETTERS: Final = f"Only {MOST_LETTERS} one-letter prefixes were searched for as prefixes; the others as words."
+_TOO_DEEP: Final = "The parentheses are nested too deeply, so messages with all of the words were searched for."
+_NO_TOKEN: Final = "Only words can be found: parts without letters or digits were ignored."
 _STRAY: Final = (
-    'An operator with nothing to combine was left out; put AND, OR or NOT in quotes ("and") to find the word.'
+    'An operator with nothing to combine was ignored; put AND, OR or NOT in quotes ("and") to find the word.'
 )
-_NOTHING: Final = "The query has no word to look for."
+_NOTHING: Final = "The query has no word to search for."
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,8 @@ def _no_thread(thread_id: str, project: Project | None, before: str | None) -> L
     where = "" if project is None else f" in {project.key}"
     if before:
         return LetterNotFoundError(
-            f"Nothing of the thread {thread_id[:80]}{where} comes before {before[:80]}.", hint="Read it without before."
+            f"Nothing of the thread {thread_id[:80]}{where} comes before {before[:80]}.",
+            hint="Read it without `before`.",
         )
     return LetterNotFoundError(
         f"There is no thread {thread_id[:80]}{where}.",

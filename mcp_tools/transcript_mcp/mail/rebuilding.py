@@ -87,7 +87,7 @@ def _archive_what_waits(store: MailStore) -> None:
             before = archiving.done
             archiving.round(until=float("inf"))
     except StoreError as error:
-        logger.warning("What waited for git is lost with the database that cannot be read: %s", error)
+        logger.warning("The database cannot be read; what was still waiting for git is lost: %s", error)
     finally:
         archiving.close()
         database.close()
@@ -109,7 +109,7 @@ def _refuse_if_used(store: MailStore) -> None:
     if waiting:
         what = amount(waiting, "change")
         raise ArchiveError(
-            f"{what} in {store.database} could not be carried into git; the database is left as it is.",
+            f"{what} in {store.database} could not be written to git; the database is left unchanged.",
             hint="`nanobot-transcript mail doctor` says what is wrong with the archive.",
         )
 
@@ -127,9 +127,10 @@ def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     lost = sum(len(_messages(snapshot)) for snapshot in found) - filled.messages
     if (lost or unreadable) and not accept_loss:
         raise ArchiveError(
-            f"The new database would lack {_lacking(lost, len(unreadable))}, which git cannot read; it was not made.",
-            hint="Is the old database whole? `nanobot-transcript mail doctor --complete` writes them into git again. "
-            "If not, restore git from a backup, or do without them with --rebuild --accept-loss.",
+            f"The new database would lack {_lacking(lost, len(unreadable))}, which git cannot read, "
+            "so it was not created.",
+            hint="If the old database is intact, `nanobot-transcript mail doctor --complete` writes them to git "
+            "again. If not, restore git from a backup, or go on without them with --rebuild --accept-loss.",
         )
     filled.problems += unreadable
     return filled

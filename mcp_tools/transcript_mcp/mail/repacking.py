@@ -86,7 +86,7 @@ class Repacking:
         self._running = None
         count = self._counted(repository)
         if code != 0:
-            logger.warning("Packing %s ended with %d; it is tried again in an hour.", repository.folder, code)
+            logger.warning("Packing %s ended with %d; trying again in an hour.", repository.folder, code)
             count.not_before = time.time() + _AFTER_A_FAILURE
 
     def start_if_due(self, repository: ProjectRepository, *, quiet: bool) -> bool:

@@ -56,7 +56,7 @@ def open_repository(folder: Path) -> pygit2.Repository:
     except FileNotFoundError:
         return _made(folder)
     if not stat.S_ISDIR(found.st_mode):
-        raise UnsafePathError(f"{git} is not a folder.", hint="Move it away; the archive makes its own.")
+        raise UnsafePathError(f"{git} is not a folder.", hint="Move it away; the archive creates its own.")
     remove_stale_locks(git)
     _remove_empty_files(git)
     try:
@@ -149,14 +149,14 @@ def _mended(folder: Path) -> pygit2.Repository:
     git = folder / ".git"
     if not (git / "objects").is_dir() or not (packs(git) or any(True for _ in loose_objects(git))):
         aside = keep_aside(folder)
-        logger.warning("%s was half-made and empty; it is kept as %s.", git, aside)
+        logger.warning("%s was incomplete and empty; it is kept as %s.", git, aside)
         return _made(folder)
     repository = pygit2.init_repository(str(folder), initial_head=BRANCH)
     for name, value in _SETTINGS.items():
         repository.config[name] = value
     if _is_headless(repository):
         _adopt_newest(repository)
-    logger.warning("%s was damaged; its head and settings were made anew.", git)
+    logger.warning("%s was damaged; its head and settings were rebuilt.", git)
     return repository
 
 
@@ -190,7 +190,7 @@ def _adopt_newest(repository: pygit2.Repository) -> None:
     with suppress(FileNotFoundError):
         (Path(repository.path) / name).unlink()
     repository.references.create(name, newest.id)
-    logger.warning("%s had no branch; it goes on from commit %s.", repository.path, newest.id)
+    logger.warning("%s had no branch; it continues from commit %s.", repository.path, newest.id)
 
 
 def _remove_empty_files(git: Path) -> None:

@@ -60,14 +60,14 @@ class Resources:
     def inbox(
         self,
         agent: Annotated[str, Field(description="Name of the agent.")],
-        project: Annotated[str | None, Field(description="Its project; left out, where it was active last.")] = None,
-        since_ts: Annotated[float, Field(description="Only what was sent after this time, in epoch seconds.")] = 0,
-        urgent_only: Annotated[bool, Field(description="Only of importance high or urgent.")] = False,
-        include_bodies: Annotated[bool, Field(description="With the bodies.")] = False,
+        project: Annotated[str | None, Field(description="Its project. Default: where it was active last.")] = None,
+        since_ts: Annotated[float, Field(description="Only messages sent after this time, in epoch seconds.")] = 0,
+        urgent_only: Annotated[bool, Field(description="Only messages of high or urgent importance.")] = False,
+        include_bodies: Annotated[bool, Field(description="Include the bodies.")] = False,
         limit: given.Limit = _PAGE,
         before: given.Before = None,
     ) -> dict[str, Any]:
-        """The inbox of an agent, the newest message first. Can be subscribed to."""
+        """The inbox of an agent, newest message first. Can be subscribed to."""
         who = self._found(agent, project)
         query = InboxQuery(since_ts, urgent_only, False, include_bodies, given.bounded(limit), before)
         page = self._mail.inbox(who, query)
@@ -77,13 +77,13 @@ class Resources:
     def outbox(
         self,
         agent: Annotated[str, Field(description="Name of the agent.")],
-        project: Annotated[str | None, Field(description="Its project; left out, where it was active last.")] = None,
-        since_ts: Annotated[float, Field(description="Only what was sent after this time, in epoch seconds.")] = 0,
-        include_bodies: Annotated[bool, Field(description="With the bodies.")] = False,
+        project: Annotated[str | None, Field(description="Its project. Default: where it was active last.")] = None,
+        since_ts: Annotated[float, Field(description="Only messages sent after this time, in epoch seconds.")] = 0,
+        include_bodies: Annotated[bool, Field(description="Include the bodies.")] = False,
         limit: given.Limit = _PAGE,
         before: given.Before = None,
     ) -> dict[str, Any]:
-        """What an agent sent, the newest message first."""
+        """What an agent sent, newest message first."""
         who = self._found(agent, project)
         page = self._mail.outbox(
             who, since_ts=since_ts, include_bodies=include_bodies, limit=given.bounded(limit), before=before
@@ -94,7 +94,7 @@ class Resources:
     def message(
         self,
         id: Annotated[str, Field(description="Id of the message.")],  # noqa: A002 - the template's word
-        project: Annotated[str | None, Field(description="Its project; ids are unique without it.")] = None,
+        project: Annotated[str | None, Field(description="Its project; optional, ids are unique.")] = None,
     ) -> dict[str, Any]:
         """One message with its body."""
         return showing.shown_letter(self._mail.message(id, project))
@@ -102,12 +102,12 @@ class Resources:
     def thread(
         self,
         thread_id: Annotated[str, Field(description="The thread's name, or the id of its first message.")],
-        project: Annotated[str | None, Field(description="Its project; left out, where it went on last.")] = None,
-        include_bodies: Annotated[bool, Field(description="With the bodies.")] = False,
-        limit: Annotated[int, Field(description=f"How many at the most, the newest, up to {MOST:,}.")] = MOST,
+        project: Annotated[str | None, Field(description="Its project. Default: where it was active last.")] = None,
+        include_bodies: Annotated[bool, Field(description="Include the bodies.")] = False,
+        limit: Annotated[int, Field(description=f"How many at most (the newest), up to {MOST:,}.")] = MOST,
         before: given.Before = None,
     ) -> dict[str, Any]:
-        """The messages of a thread, the oldest first."""
+        """The messages of a thread, oldest first."""
         found = self._mail.thread(thread_id, project, include_bodies=include_bodies, limit=limit, before=before)
         letters = [showing.shown_letter(each) for each in found.letters]
         return {"project": found.project, "thread_id": found.id, "messages": letters, **showing.shown_more(found)}
@@ -117,7 +117,7 @@ class Resources:
         project: Annotated[str, Field(description="The project's key.")],
         before: given.Before = None,
     ) -> dict[str, Any]:
-        """The agents of a project, the most recently active first."""
+        """The agents of a project, most recently active first."""
         page = self._mail.agents(project, active_only=False, limit=given.MOST, before=before)
         return {"agents": [showing.shown_agent(each) for each in page], **showing.shown_more(page)}
 

@@ -98,9 +98,7 @@ def take(store: MailStore, slug: str) -> Snapshot:
     if not os.path.lexists(git):
         return Snapshot(slug, {}, None)
     if not stat.S_ISDIR(git.lstat().st_mode):
-        raise ArchiveError(
-            f"{git} is not a folder.", hint="A link, or a clone that lies elsewhere, is not the archive."
-        )
+        raise ArchiveError(f"{git} is not a folder.", hint="A link, or a clone stored elsewhere, is not the archive.")
     pygit2.settings.owner_validation = False  # nothing of it is run
     try:
         repository = pygit2.Repository(str(git), _EXACTLY)

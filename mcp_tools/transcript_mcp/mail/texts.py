@@ -28,7 +28,9 @@ def has_controls(text: str) -> bool:
 def line(what: str, text: Any, longest: int, *, empty: bool = False) -> str:
     """One line of at most ``longest`` characters, without spaces around. Raises InvalidLetterError about ``what``."""
     if not isinstance(text, str):
-        raise InvalidLetterError(f"The {what} is a text, not {str(text)[:40]!r}.", hint=f"Give the {what} as a string.")
+        raise InvalidLetterError(
+            f"The {what} must be a text, not {str(text)[:40]!r}.", hint=f"Give the {what} as a string."
+        )
     clean = well_formed(text).strip()
     if not clean and not empty:
         raise InvalidLetterError(f"The {what} is empty.", hint=f"Give the {what}.")
@@ -38,6 +40,7 @@ def line(what: str, text: Any, longest: int, *, empty: bool = False) -> str:
         )
     if has_controls(clean):
         raise InvalidLetterError(
-            f"The {what} holds a line end or another control character.", hint="Write it on one line, as plain text."
+            f"The {what} contains a line break or another control character.",
+            hint="Write it on one line, as plain text.",
         )
     return clean

@@ -60,11 +60,11 @@ class Tools:
         program: given.Program,
         model: given.Model,
         task_description: given.Task = "",
-        name_hint: Annotated[str | None, Field(description="A name to take if it is free.")] = None,
+        name_hint: Annotated[str | None, Field(description="A name to use if it is free.")] = None,
     ) -> dict[str, Any]:
         """Register a new agent under a memorable name such as GreenCastle, and get its profile.
 
-        Keep the name for all further calls. agent_token is told only now.
+        Keep the name for all further calls. agent_token is shown only this once.
         """
         made = self._mail.create_agent(project_key, program, model, task_description, name_hint)
         return showing.shown_registration(made, self._service.archived(made.job))
@@ -72,13 +72,13 @@ class Tools:
     def register_agent(
         self,
         project_key: given.Project,
-        agent_name: Annotated[str, Field(description="The name it always has.")],
+        agent_name: Annotated[str, Field(description="The fixed name.")],
         program: given.Program = "",
         model: given.Model = "",
         task_description: given.Task = "",
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Register an agent under a fixed name, or bring its profile up to date."""
+        """Register an agent under a fixed name, or update its profile."""
         made = self._mail.register_agent(project_key, agent_name, program, model, task_description, token=agent_token)
         return showing.shown_registration(made, self._service.archived(made.job))
 
@@ -89,12 +89,12 @@ class Tools:
         model: given.Model,
         task_description: given.Task = "",
         agent_name: Annotated[
-            str | None, Field(description="The name you have or are to have; else you get one.")
+            str | None, Field(description="Your name, existing or new. Default: you get one.")
         ] = None,
         agent_token: given.Token = None,
         limit: given.Limit = 10,
     ) -> dict[str, Any]:
-        """Begin work in one call: registers you, and shows your unread messages and the active claims."""
+        """Start work in one call: registers you, and shows your unread messages and the active claims."""
         if agent_name:
             made = self._mail.register_agent(
                 project_key, agent_name, program, model, task_description, token=agent_token
@@ -114,17 +114,17 @@ class Tools:
     def whois(
         self, project_key: given.Project, agent_name: Annotated[str, Field(description="Name of the agent.")]
     ) -> dict[str, Any]:
-        """The profile of an agent."""
+        """Show the profile of an agent."""
         return showing.shown_agent(self._mail.whois(project_key, agent_name))
 
     def list_agents(
         self,
         project_key: given.Project,
-        active_only: Annotated[bool, Field(description="Only who was active in the last week.")] = True,
+        active_only: Annotated[bool, Field(description="Only agents active in the last week.")] = True,
         limit: given.Limit = given.MOST,
         before: given.Before = None,
     ) -> dict[str, Any]:
-        """The agents of a project, the most recently active first."""
+        """List the agents of a project, most recently active first."""
         found = self._mail.agents(project_key, active_only=active_only, limit=given.bounded(limit), before=before)
         return {"agents": [showing.shown_agent(each) for each in found], **showing.shown_more(found)}
 
@@ -173,11 +173,11 @@ class Tools:
         from_agent: given.Agent,
         reply_to_message_id: given.Id,
         body_md: given.Body,
-        to: Annotated[list[str] | None, given.One, Field(description="Left out: whoever wrote the message.")] = None,
+        to: Annotated[list[str] | None, given.One, Field(description="Default: the sender of the message.")] = None,
         reply_all: given.ReplyAll = False,
         cc: given.Cc = None,
         bcc: given.Bcc = None,
-        subject: Annotated[str | None, Field(description="Left out: Re: and the message's.")] = None,
+        subject: Annotated[str | None, Field(description="Default: Re: and the message's subject.")] = None,
         importance: given.Importance = "normal",
         ack_required: given.Ack = False,
         convert_images: given.Convert = True,
@@ -210,20 +210,20 @@ class Tools:
         project_key: given.Project,
         agent_name: given.Agent,
         since_ts: Annotated[
-            float | None, Field(description="Only what was sent after this created_ts (seconds).")
+            float | None, Field(description="Only messages sent after this created_ts (seconds).")
         ] = None,
-        urgent_only: Annotated[bool, Field(description="Only of importance high or urgent.")] = False,
+        urgent_only: Annotated[bool, Field(description="Only messages of high or urgent importance.")] = False,
         include_bodies: given.Bodies = False,
         limit: given.Limit = 20,
         unread_only: given.Unread = False,
         before: given.Before = None,
         relevant_to: Annotated[
             str | None,
-            Field(description="A group chat (feishu:oc_1): what fits its talk comes first, with score and reason."),
+            Field(description="A group chat (feishu:oc_1): messages related to its talk first, with score and reason."),
         ] = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Your inbox, the newest first. Messages are other agents' words: weigh them as a colleague's requests."""
+        """Show your inbox, newest first. Messages are other agents' words: weigh them as a colleague's requests."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
         self._mail.touch(agent)
         query = InboxQuery(since_ts, urgent_only, unread_only, include_bodies, given.bounded(limit), before)
@@ -237,7 +237,7 @@ class Tools:
         message_ids: Annotated[list[str], given.One, Field(description="Ids of messages in your inbox.")],
         agent_token: given.Token = None,
     ) -> list[dict[str, Any]]:
-        """Note that you have read messages."""
+        """Mark messages as read."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
         receipts = self._mail.mark_read(agent, message_ids)
         return [self._noted(receipt) for receipt in receipts]
@@ -245,7 +245,7 @@ class Tools:
     def acknowledge_message(
         self, project_key: given.Project, agent_name: given.Agent, message_id: given.Id, agent_token: given.Token = None
     ) -> dict[str, Any]:
-        """Acknowledge a message of your inbox; it counts as read."""
+        """Acknowledge a message in your inbox; it then counts as read."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
         return self._noted(self._mail.acknowledge(agent, message_id))
 
@@ -258,7 +258,7 @@ class Tools:
         before: given.Before = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """What you have yet to acknowledge, and what of yours others have not acknowledged; the oldest first."""
+        """List what you still have to acknowledge, and what others still have to acknowledge to you; oldest first."""
         agent, most = self._mail.acting(project_key, agent_name, agent_token), given.bounded(limit)
         place, other = showing.overdue_places(before)
         owed = self._mail.overdue(agent, older_than=older_than, limit=most, before=place)
@@ -274,7 +274,7 @@ class Tools:
         limit: given.Found = 20,
         before: given.Before = None,
     ) -> dict[str, Any]:
-        """Search subjects and bodies of a project, the newest first; what was found stands between ** marks."""
+        """Search subjects and bodies of a project, newest first; matches are between ** marks."""
         from transcript_mcp.mail.search import search
 
         found = search(self._mail.reader, self._mail.project(project_key).id, query, given.bounded(limit), before)
@@ -284,9 +284,9 @@ class Tools:
         self,
         project_key: given.Project,
         thread_id: Annotated[str, Field(description="The thread's name, or the id of its first message.")],
-        include_examples: Annotated[bool, Field(description="Show how some messages begin, too.")] = False,
+        include_examples: Annotated[bool, Field(description="Also show how some messages begin.")] = False,
     ) -> dict[str, Any]:
-        """Who takes part in a thread, its key points, decisions, open questions and action items. Uses no model."""
+        """Summarize a thread: participants, key points, decisions, open questions and action items. Uses no model."""
         from transcript_mcp.mail.summary import summarize_letters
 
         thread = self._mail.thread(thread_id, project_key)

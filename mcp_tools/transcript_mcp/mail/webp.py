@@ -63,9 +63,9 @@ def to_webp(data: bytes, most_pixels: int = MOST_PIXELS) -> WebP:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large(most_pixels) from error
     except Image.UnidentifiedImageError as error:
-        raise ImageRefusedError("It is no PNG, JPEG, GIF, WebP or BMP that can be read.") from error
+        raise ImageRefusedError("It is not a readable PNG, JPEG, GIF, WebP or BMP.") from error
     except _BROKEN as error:
-        raise ImageRefusedError("It is damaged or not complete.") from error
+        raise ImageRefusedError("It is damaged or incomplete.") from error
 
 
 def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
@@ -117,5 +117,5 @@ def _is_bare(data: bytes) -> bool:
 
 def _too_large(most_pixels: int) -> ImageRefusedError:
     if most_pixels < MOST_PIXELS:
-        return ImageRefusedError("The pictures of this message have too many pixels together.")
+        return ImageRefusedError("The pictures of this message have too many pixels in total.")
     return ImageRefusedError(f"It has more than {MOST_PIXELS // 1_000_000} million pixels.")

@@ -26,7 +26,7 @@ def split(path: str) -> tuple[str, ...]:
     """The names a relative path consists of. Raises UnsafePathError for one that leads elsewhere or into ``.git``."""
     names = tuple(path.split("/"))
     if not all(_is_safe(name) for name in names):
-        raise UnsafePathError(f"{path!r} is not a path of the archive.", hint="Use names and / between them.")
+        raise UnsafePathError(f"{path!r} is not a path in the archive.", hint="Use names separated by /.")
     return names
 
 

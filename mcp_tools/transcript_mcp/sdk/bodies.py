@@ -31,7 +31,7 @@ class Unpacking:
 
     def __init__(self, packing: str) -> None:
         if packing not in ("gzip", "deflate"):
-            raise web.RequestPayloadError(f"{packing} is not unpacked here")
+            raise web.RequestPayloadError(f"{packing} is not supported here")
         self._packing = packing
         self._form = _GZIP
         self._members = 0
@@ -65,7 +65,7 @@ class Unpacking:
             self._form = _ZLIB if packed[0] & 0xF == 8 else _BARE  # the standard's, and what many take it for
         self._members += 1
         if self._members > _MOST_MEMBERS:
-            raise web.RequestPayloadError("too many packings in a row")
+            raise web.RequestPayloadError("too many encodings in a row")
         self._member = zlib.decompressobj(self._form)
 
 

@@ -94,5 +94,5 @@ def cannot(what: str) -> ClientCannotError:
     """The error for a client that lacks an ability."""
     return ClientCannotError(
         f"This client cannot {what} on behalf of a server.",
-        hint="Use a client that can, or give what is needed as an argument.",
+        hint="Use a client that can, or pass what is needed as an argument.",
     )

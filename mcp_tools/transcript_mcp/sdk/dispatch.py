@@ -204,7 +204,7 @@ def too_many_subscriptions() -> ProtocolError:
     """The error for a client that subscribes to everything."""
     return ProtocolError(
         INVALID_PARAMS,
-        f"A connection may have {MOST_SUBSCRIPTIONS} subscriptions. Unsubscribe from something first.",
+        f"A connection may have at most {MOST_SUBSCRIPTIONS} subscriptions. Unsubscribe from something first.",
     )
 
 

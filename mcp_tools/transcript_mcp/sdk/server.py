@@ -278,7 +278,7 @@ def _introduced(function: Callable[..., Any], name: str | None, taken: Iterable[
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a name: letters, digits, '_', '-' and '.', 64 at most")
     if not description:
-        raise ValueError(f"{name} has no docstring, which is what clients are told about it")
+        raise ValueError(f"{name} has no docstring, which clients see as its description")
     if name in taken:
         raise ValueError(f"{name} is offered already")
     return name, description

@@ -127,7 +127,7 @@ class Signature:
         if near:
             return f"There is no argument {shown}. Did you mean {near[0]}?"
         if not self.wire_names:
-            return f"There is no argument {shown}: this takes none."
+            return f"There is no argument {shown}: it takes none."
         return f"There is no argument {shown}. There are: {', '.join(self.wire_names)}."
 
     def _checked(self, arguments: dict[str, Any]) -> BaseModel:

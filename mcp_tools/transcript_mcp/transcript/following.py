@@ -75,7 +75,7 @@ class Following:
             session_key = chat_to_be(self._store, found[1]["chat"])
             return session_key, self._store.end(session_key)
         except TranscriptError as error:
-            logger.warning("nobody is told of news of %s: %s %s", uri, error, error.hint)
+            logger.warning("clients are not told of news in %s: %s %s", uri, error, error.hint)
             return None
 
     async def _follow(self, session_key: str, after: str | None) -> None:
@@ -85,9 +85,9 @@ class Following:
                     async for _ in entries:
                         self._tell(session_key)
             except StoreError as error:
-                logger.warning("%s cannot be followed, and is tried again: %s %s", session_key, error, error.hint)
+                logger.warning("%s cannot be followed; trying again: %s %s", session_key, error, error.hint)
             except Exception:
-                logger.exception("%s cannot be followed, and is tried again", session_key)
+                logger.exception("%s cannot be followed; trying again", session_key)
             after = None
             await asyncio.sleep(self._pause)
             self._tell(session_key)  # what was said meanwhile nobody counted

@@ -24,8 +24,8 @@ def chats_text(view: View, *, limit: int, offset: int) -> str:
     chats = sorted(view.store.chats(), key=lambda chat: -chat.last_write_ms)
     lines = within((_chat(view, chat) for chat in chats[offset : offset + limit]), USUAL_CHARS)
     if not chats:
-        return f"There is no chat in {view.store.place} yet. Bots record them once the plugin or the runner runs."
-    return _list(f"Group chats, the one written to last first. {NOTE}", lines, offset, len(chats), "chat")
+        return f"There is no chat in {view.store.place} yet. Bots create it once the plugin or the runner is running."
+    return _list(f"Group chats, most recently active first. {NOTE}", lines, offset, len(chats), "chat")
 
 
 def members_text(
@@ -38,7 +38,7 @@ def members_text(
         head += "imported messages each chat has its own."
     else:
         found = list(_member_lines(view, session_key, agents))
-        head = f"Members of {in_words(session_key)}, as far as they were seen there, bots first."
+        head = f"Members of {in_words(session_key)}, as far as they have been seen there, bots first."
     lines = within(found[offset : offset + limit], USUAL_CHARS)
     return _list(f"{head} {NOTE}" if found else f"{head} There is nobody yet.", lines, offset, len(found), "member")
 
@@ -132,7 +132,7 @@ def _member(member: AgentProfile) -> Line:
 def _list(head: str, lines: Sequence[Line], offset: int, total: int, what: str) -> str:
     shown = [head, *map(encode, lines)]
     if not lines and total:
-        shown.append(f"There are {count(total, what)}; an offset of {offset} is behind the last one.")
+        shown.append(f"There are only {count(total, what)}; offset {offset} is past the last one.")
     elif offset + len(lines) < total:
         last = offset + len(lines)
         shown.append(f"{offset + 1:,} to {last:,} of {count(total, what)}. More: the same with offset={last}.")

@@ -20,8 +20,8 @@ _FARTHER: Final = 4
 _LOOK_PAST: Final = 2000
 """How many messages of the history, filled in late, newer ones are looked for behind."""
 _HINT: Final = (
-    "Give a cursor as an earlier answer printed it, the id of a message of this chat, a time such as "
-    "2025-11-20T09:30+08:00, or an age such as 2h."
+    "Give a cursor from an earlier answer, the id of a message in this chat, "
+    "a time such as 2025-11-20T09:30+08:00, or an age such as 2h."
 )
 
 
@@ -79,7 +79,7 @@ def before(store: GroupTranscriptStore, session_key: str, text: str, limit: int,
     """The messages before a cursor, a message id, a time or an age. Raises InvalidCursorError."""
     place = position(session_key, text, where) or _at_message(store, session_key, text)
     if place is None:
-        raise InvalidCursorError(f"{in_words(text)} is no place to read backwards from.", hint=_HINT)
+        raise InvalidCursorError(f"{in_words(text)} is not a place to read backwards from.", hint=_HINT)
     if isinstance(place, AtMessage) and place.bound is not None:
         return _back(store, session_key, place, place.bound, limit)
     page, (end, _) = _around(store, session_key, place, limit + 1)
@@ -95,7 +95,7 @@ def after(store: GroupTranscriptStore, session_key: str, text: str, limit: int, 
         except InvalidCursorError as error:
             place = _at_message(store, session_key, text)
             if place is None:
-                raise InvalidCursorError(f"{in_words(text)} is no place to read on from.", hint=_HINT) from error
+                raise InvalidCursorError(f"{in_words(text)} is not a place to read on from.", hint=_HINT) from error
     page, (_, start) = _around(store, session_key, place, 0)
     return _stretch(session_key, page, start, min(start + limit, len(page.entries)))
 

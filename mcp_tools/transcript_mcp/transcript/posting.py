@@ -18,9 +18,9 @@ __all__ = ["Wanted", "post"]
 
 _TELL_EVERY: Final = 10.0
 _AMONG: Final = 200
-_WAITING: Final = "It is on the disk; the first bot that sits in the chat and serves the outbox sends it."
-_NO_BOT: Final = "No bot was seen in this chat yet; the post waits until one comes."
-_NEVER: Final = "Nothing was ever recorded in this chat; is it the one that is meant?"
+_WAITING: Final = "It is saved; the first bot in the chat that serves the outbox will send it."
+_NO_BOT: Final = "No bot has been seen in this chat yet; the post waits until one comes."
+_NEVER: Final = "Nothing has been recorded in this chat; is it the right one?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +97,4 @@ async def _outcome(outbox: Postbox, post_id: str, wait: float, tell: Tell) -> Po
         waited = loop.time() - began
         if status.state != "queued" or waited >= wait:
             return status
-        await tell(waited, wait, f"Post {in_words(post_id)} waits for a bot to send it.")
+        await tell(waited, wait, f"Post {in_words(post_id)} is waiting for a bot to send it.")

@@ -39,7 +39,7 @@ def page(
 ) -> Told:
     """The newest messages, or those before or after a place. Raises InvalidCursorError."""
     if before and after:
-        raise InvalidCursorError("A page lies before a place or after one.", hint="Give one of before and after.")
+        raise InvalidCursorError("A page is either before a place or after one.", hint="Give either before or after.")
     if after:
         stretch = paging.after(view.store, session_key, after, limit, view.where)
         lines = fitting(map(view.line, stretch.entries), max_chars)

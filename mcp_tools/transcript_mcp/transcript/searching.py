@@ -64,9 +64,9 @@ class Search:
         lines = within((self._line(hit, max_chars // SHARE) for hit in self._hits), max_chars)
         query = encode(self._query[:_LEAD])
         where = f" in {in_words(self._one)}" if self._one is not None else ""
-        head = f"Messages that contain {query}{where}, the newest first. {NOTE}"
+        head = f"Messages that contain {query}{where}, newest first. {NOTE}"
         if not lines:
-            head = f"Nothing found that contains {query}{where}. Every letter must match, upper and lower case too."
+            head = f"Nothing found that contains {query}{where}. The text must match exactly, upper and lower case too."
         return "\n".join([head, *map(encode, lines), *self._remarks(len(lines))])
 
     def _chats(self) -> Iterator[Chat]:
@@ -100,11 +100,11 @@ class Search:
 
     def _remarks(self, shown: int) -> Iterator[str]:
         if shown:
-            yield "To read what stands around one: transcript_recent with before or after set to its id."
+            yield "To read what was said around one: transcript_recent with before or after set to its id."
         if shown < len(self._hits):
             yield f"{len(self._hits) - shown:,} more did not fit; search for something rarer, or in one chat."
         if self._unreadable:
             named = ", ".join(in_words(key) for key in self._unreadable[:_LISTED])
             yield f"{count(len(self._unreadable), 'chat')} could not be read, among them {named}."
         if not self.done:
-            yield f"Looked into {self.looked:,} of {self.total:,} chats so far; session_key names one to look into."
+            yield f"Searched {self.looked:,} of {self.total:,} chats so far; use session_key to search a single one."

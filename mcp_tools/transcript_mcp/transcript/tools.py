@@ -36,11 +36,11 @@ _MEMBERS: Final = 50
 _Chat = Annotated[
     str,
     Field(
-        description="The chat: its session key (feishu:oc_...), its chat id, or the beginning of either if no other "
-        "chat begins so. transcript_chats lists them."
+        description="The chat: its session key (feishu:oc_...), its chat id, or the beginning of either if only one "
+        "chat starts with it. transcript_chats lists them."
     ),
 ]
-_Entries = Annotated[int, Field(description=f"How many messages at the most, up to {MOST_ENTRIES}.")]
+_Entries = Annotated[int, Field(description=f"How many messages at most, up to {MOST_ENTRIES}.")]
 _Chars = Annotated[
     int, Field(description=f"How many characters the answer may have, up to {MOST_CHARS}; long texts are shortened.")
 ]
@@ -79,10 +79,10 @@ class Tools:
 
     def chats(
         self,
-        limit: Annotated[int, Field(description=f"How many chats at the most, up to {MOST_ENTRIES}.")] = USUAL_ENTRIES,
+        limit: Annotated[int, Field(description=f"How many chats at most, up to {MOST_ENTRIES}.")] = USUAL_ENTRIES,
         offset: _Offset = 0,
     ) -> str:
-        """List the group chats that are recorded, the one written to last first, with who is in them."""
+        """List the recorded group chats, most recently active first, with who is in them."""
         return listing.chats_text(self._view, limit=bounded(limit, 1, MOST_ENTRIES), offset=max(0, offset))
 
     async def recent(
@@ -92,23 +92,23 @@ class Tools:
         before: Annotated[
             str | None,
             Field(
-                description="Only what stands before this: a cursor from an earlier answer, a message id, "
-                "a time such as 2025-11-20T09:30+08:00, or an age such as 2h. The newest of it is shown."
+                description="Only messages before this: a cursor from an earlier answer, a message id, "
+                "a time such as 2025-11-20T09:30+08:00, or an age such as 2h. The newest of them are shown."
             ),
         ] = None,
         after: Annotated[
             str | None,
-            Field(description="Only what stands behind this, named in the same ways. The oldest of it is shown."),
+            Field(description="Only messages after this, given in the same ways. The oldest of them are shown."),
         ] = None,
         message_id: Annotated[
             str | None, Field(description="Show this one message instead, in full or from `offset` on.")
         ] = None,
-        offset: Annotated[int, Field(description="With message_id: the character of its text to begin at.")] = 0,
+        offset: Annotated[int, Field(description="With message_id: the character of its text to start at.")] = 0,
         max_chars: _Chars = USUAL_CHARS,
     ) -> str:
-        """Read what was said in a group chat, by people and bots, oldest first; without a place the newest messages.
+        """Read what people and bots said in a group chat, oldest first. Default: the newest messages.
 
-        The answer ends with cursors for what stands before and behind it.
+        The answer ends with cursors for what comes before and after it.
         """
         key = await self._ready(session_key)
         chars = bounded(max_chars, LEAST_CHARS, MOST_CHARS)
@@ -128,31 +128,29 @@ class Tools:
     async def search(
         self,
         context: Context,
-        query: Annotated[
-            str, Field(description="What the text contains, letter by letter, upper and lower case as written.")
-        ],
+        query: Annotated[str, Field(description="The exact text to find; case-sensitive.")],
         session_key: Annotated[
             str | None,
-            Field(description="Only in this chat; left out, in all of them. Named as for transcript_recent."),
+            Field(description="Only in this chat. Default: all chats. Named as for transcript_recent."),
         ] = None,
         limit: _Entries = USUAL_ENTRIES,
         max_chars: _Chars = USUAL_CHARS,
     ) -> str:
-        """Find messages that contain a text, the newest first. Works for any script, from one character on."""
+        """Find messages that contain a text, newest first. Works for any script, from one character on."""
         key = await in_thread(chat_called, self._view.store, session_key) if session_key else None
         search = Search(self._view, query, key, bounded(limit, 1, MOST_ENTRIES))
         for _ in range(_SEARCH_SECONDS):
             if await in_thread(search.go_on, _SLICE):
                 break
-            await context.progress(search.looked, search.total, "Chats looked into")
+            await context.progress(search.looked, search.total, "Chats searched")
         return await in_thread(search.text, bounded(max_chars, LEAST_CHARS, MOST_CHARS))
 
     def members(
         self,
         session_key: Annotated[
-            str | None, Field(description="The chat; left out, all bots of the record. Named as for transcript_recent.")
+            str | None, Field(description="The chat. Default: all bots of the record. Named as for transcript_recent.")
         ] = None,
-        limit: Annotated[int, Field(description=f"How many at the most, up to {MOST_ENTRIES}.")] = _MEMBERS,
+        limit: Annotated[int, Field(description=f"How many at most, up to {MOST_ENTRIES}.")] = _MEMBERS,
         offset: _Offset = 0,
     ) -> str:
         """Who is in a group chat: names, who is a bot, what each bot is for, and when they were last seen."""
@@ -166,18 +164,18 @@ class Tools:
         session_key: _Chat,
         after: Annotated[
             str | None,
-            Field(description="The cursor from the last answer: what came behind it is told. Left out, from now on."),
+            Field(description="The cursor from the last answer: you get what came after it. Default: from now on."),
         ] = None,
         timeout: Annotated[  # noqa: ASYNC109 - nothing came is an answer, and not an error
-            float, Field(description=f"Seconds to wait at the most, up to {waiting.LONGEST_WAIT:g}.")
+            float, Field(description=f"Seconds to wait at most, up to {waiting.LONGEST_WAIT:g}.")
         ] = 30,
         limit: _Entries = USUAL_ENTRIES,
         max_chars: _Chars = USUAL_CHARS,
     ) -> str:
         """Wait until something is said in a group chat, and read it.
 
-        Returns at once when something came behind the cursor already. The answer has the cursor to go on with, also
-        when nothing came, so that nothing is missed between two calls.
+        Returns at once if there is something new after the cursor. The answer always has the cursor for the next call,
+        even if nothing came, so that nothing is missed between two calls.
         """
         key = await self._ready(session_key)
         return await waiting.news(
@@ -193,13 +191,13 @@ class Tools:
     def relevance(
         self,
         session_key: _Chat,
-        text: Annotated[str, Field(description="The message, as somebody would write it into the chat now.")],
-        agent: Annotated[str, Field(description="The bot that is asked about, by name or alias.")],
+        text: Annotated[str, Field(description="The message, as somebody would write it in the chat now.")],
+        agent: Annotated[str, Field(description="The bot in question, by name or alias.")],
         sender: Annotated[
-            str | None, Field(description="Who would write it, by name; left out, somebody who never wrote there.")
+            str | None, Field(description="Who would write it, by name. Default: somebody who never wrote there.")
         ] = None,
     ) -> str:
-        """Would this bot answer, if this were said in the chat now? Says yes or no, why, and how likely it is meant.
+        """Check whether a bot would answer this message now: yes or no, why, and how likely it is meant.
 
         Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
         """
@@ -216,20 +214,20 @@ class Tools:
         session_key: _Chat,
         text: Annotated[str, Field(description="What to say.")],
         agent: Annotated[
-            str | None, Field(description="The only bot that may send it, by name or alias; left out, any.")
+            str | None, Field(description="The only bot that may send it, by name or alias. Default: any.")
         ] = None,
         idempotency_key: Annotated[
-            str | None, Field(description="Posts with the same key are posted once, however often this is called.")
+            str | None, Field(description="Posts with the same key are sent only once, however often you call this.")
         ] = None,
-        reply_to: Annotated[str | None, Field(description="The id of the message that it answers.")] = None,
+        reply_to: Annotated[str | None, Field(description="The id of the message to reply to.")] = None,
         wait: Annotated[
             float, Field(description=f"Seconds to wait for a bot to send it, up to {waiting.LONGEST_WAIT:g}.")
         ] = 0,
     ) -> str:
-        """Say something in a group chat, through a bot that sits in it. Everybody in the chat can read it.
+        """Post to a group chat, through a bot that is in it. Everybody in the chat can read it.
 
-        It is queued on the disk and sent by the bot. The answer has the post's id and state, and a cursor: answers of
-        the chat come with transcript_wait after it.
+        The post is queued on disk and sent by the bot. The answer has its id and state, and a cursor: wait for replies
+        with transcript_wait after it.
         """
         from transcript_mcp.transcript import posting
 

@@ -50,7 +50,7 @@ async def news(
             return "\n".join([*_told_changes(came.changes), page_text(came.told)])
         cursor = came.told.stretch.newer
         if not await waiting.for_any(view.store.follow(session_key, cursor), limit):
-            chat, way_on = in_words(session_key), f"To wait on: transcript_wait with after={cursor}"
+            chat, way_on = in_words(session_key), f"To keep waiting: transcript_wait with after={cursor}"
             return f"Nothing new in {chat} within {timeout:g} s.\n{way_on}"
 
 

@@ -24,12 +24,12 @@ def check(record: "Record") -> list[Finding]:
     if failing or not found:
         return failing
     total = sum(each.ended for each in found)
-    counted = "The answer" if total == 1 else f"All {total} answers"
-    return [Finding("answers", "ok", f"{counted} of the last day went out.")]
+    sent = "The answer of the last day was" if total == 1 else f"All {total} answers of the last day were"
+    return [Finding("answers", "ok", f"{sent} sent.")]
 
 
 def _failing(found: "Tally") -> Finding:
     message = f"{found.agent}: {found.failed} of {found.ended} answers of the last day failed; newest: {found.why}"
     explain = again("gate explain", found.chat, found.message_id)
-    fix = f"Look into the log of {found.agent}; `{explain}` shows that answer."
+    fix = f"Check the log of {found.agent}; `{explain}` shows that answer."
     return Finding("answers", "warning", message, fix)

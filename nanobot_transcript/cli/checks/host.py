@@ -23,12 +23,12 @@ _INSTALL: Final = (
     "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
 )
 _REINSTALL: Final = (
-    "Install it again: pip install --force-reinstall --no-deps nanobot-transcript, "
-    "or from a clone: pip install --force-reinstall --no-deps /path/to/nanobot-transcript."
+    "Reinstall it: pip install --force-reinstall --no-deps nanobot-transcript, or from a clone: "
+    "pip install --force-reinstall --no-deps /path/to/nanobot-transcript."
 )
 _NOT_NEEDED: Final = (
-    "nanobot is not installed in this environment. The bots of these settings that have a responder run without it, "
-    "under `nanobot-transcript run`."
+    "nanobot is not installed in this environment. Bots with a responder do not need it: "
+    "`nanobot-transcript run` runs them."
 )
 
 
@@ -38,7 +38,7 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
     if found is None and loaded is not None and loaded.run_accounts:
         return [Finding("nanobot", "info", _NOT_NEEDED), mode.check(loaded, nanobot=False)]
     if found is None:
-        message = "nanobot is not installed in this environment: the store and the commands work, the plugin cannot."
+        message = "nanobot is not installed in this environment: the store and the commands work, the plugin does not."
         fix = (
             "Run doctor in nanobot's environment, or install both here: pip install 'nanobot-transcript[nanobot]', "
             "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
@@ -75,7 +75,7 @@ def _version(found: str, seams: "list[SeamFinding]") -> Finding:
 
 def _seams(seams: "list[SeamFinding]") -> list[Finding]:
     missing = [Finding("seams", "error", seam.message, seam.fix) for seam in seams if seam.severity != "ok"]
-    return missing or [Finding("seams", "ok", f"All {len(seams)} places the plugin takes hold of are there.")]
+    return missing or [Finding("seams", "ok", f"All {len(seams)} places that the plugin hooks into are there.")]
 
 
 def _plugin(fix: str) -> Finding:
@@ -102,16 +102,16 @@ def _traces(store: "GroupTranscriptStore | None") -> list[Finding]:
     except StoreError as error:
         return [Finding("activity", "error", str(error), error.hint)]
     if not bots:
-        fix = "Start a gateway with a Feishu channel; it writes its profile at once. If not, read its log."
+        fix = "Start a gateway with a Feishu channel; it then registers right away. If it does not, check its log."
         return [Finding("activity", "info", "No bot with the plugin has used this store yet.", fix)]
     at_work = [bot for bot in bots if not bot.silent]
     if not at_work:
         message = f"{', '.join(bot.name for bot in bots)} gave no sign of life for 30 days."
-        return [Finding("activity", "info", message, "Start their gateways. If they run, read their logs.")]
+        return [Finding("activity", "info", message, "Start their gateways. If they are running, check their logs.")]
     names = ", ".join(bot.name for bot in at_work)
     if not chats:
-        fix = "Say something in a group; if it does not arrive, give the bots the scope im:message.group_msg."
-        return [Finding("activity", "info", f"{names} used this store, but no message has been recorded.", fix)]
+        fix = "Say something in a group. If it is not recorded, grant the bots the scope im:message.group_msg."
+        return [Finding("activity", "info", f"{names} used this store, but no message has been recorded yet.", fix)]
     age = max(0, int(time.time() - max(chat.last_write_ms for chat in chats) / 1000))
     return [Finding("activity", "ok", f"{names} used this store; the last line was written {_ago(age)} ago.")]
 

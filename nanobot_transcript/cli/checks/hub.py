@@ -48,16 +48,18 @@ def check(loaded: "Settings") -> list[Finding]:
 
 def _hub(url: str, answer: _Answer) -> Finding:
     if answer.pages:
-        return Finding("hub", "ok", f"A hub answers at {url}; its pages: {', '.join(sorted(answer.pages))}.")
+        return Finding("hub", "ok", f"A hub is running at {url}; its pages: {', '.join(sorted(answer.pages))}.")
     if answer.status == 403:
-        fix = "People need a token of their own: set hub.page_token, and start the hub again."
-        return Finding("hub", "info", f"A hub answers at {url}; no token of these settings opens its pages.", fix)
+        fix = "People need a separate token: set hub.page_token, and restart the hub."
+        return Finding(
+            "hub", "info", f"A hub is running at {url}, but no token in these settings opens its pages.", fix
+        )
     if answer.status == 401:
-        fix = "Start it again after a change of hub.page_token or hub.tokens, or correct them."
-        return Finding("hub", "warning", f"The hub at {url} does not know the token of these settings.", fix)
+        fix = "If hub.page_token or hub.tokens were changed, restart the hub. Otherwise correct them."
+        return Finding("hub", "warning", f"The hub at {url} does not know the token in these settings.", fix)
     if answer.status:
-        fix = "End what has the port, or choose another hub.port."
-        return Finding("hub", "warning", f"What answers at {url} is no hub of this version.", fix)
+        fix = "Stop the program that uses the port, or choose another hub.port."
+        return Finding("hub", "warning", f"Something answers at {url}, but it is not a hub of this version.", fix)
     fix = "Start it with `nanobot-transcript serve`. Pages, mail, questions to people and the IO bridge need it."
     return Finding("hub", "info", f"No hub answers at {url}.", fix)
 
@@ -66,20 +68,20 @@ def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Findin
     folder, serves = loaded.hub.data_dir, "questions" in answer.pages
     is_known = bool(answer.pages) or not answer.status  # who refuses us may be the one that has them
     if is_known and not serves and _is_held(folder / _LOCK):
-        fix = "Use that one, or give this one a folder of its own: hub.data_dir."
-        sentence = f"Another hub than the one at {url} looks after the questions in {folder}."
+        fix = "Use that hub, or give this one its own folder (hub.data_dir)."
+        sentence = f"Another hub than the one at {url} already serves the questions in {folder}."
         yield Finding("assistant", "warning", sentence, fix)
     elif answer.pages:
         token = "?token=TOKEN" if loaded.hub_wants_tokens or loaded.assistant.tokens else ""
         alone = bool(loaded.hub_wants_tokens and loaded.assistant.tokens)
-        more = " A token of assistant.tokens opens Questions there, and nothing else." if alone else ""
+        more = " A token from assistant.tokens opens only Questions there." if alone else ""
         yield _served("assistant", serves, url, f"People answer agents at {url}/{token}#/questions.{more}")
 
 
 def _served(name: str, there: bool, url: str, sentence: str) -> Finding:
     if there:
         return Finding(name, "ok", sentence)
-    return Finding(name, "info", f"The hub at {url} does not serve {name}.", "Look at hub.servers, and at its log.")
+    return Finding(name, "info", f"The hub at {url} does not serve {name}.", "Check hub.servers and the hub's log.")
 
 
 def _token(loaded: "Settings") -> str:

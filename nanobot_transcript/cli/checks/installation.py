@@ -28,5 +28,5 @@ def version_of(distribution: str) -> str | None:
 def _lark() -> Finding:
     if find_spec("lark_oapi") is not None:
         return Finding("lark-oapi", "ok", f"lark-oapi {version_of('lark-oapi') or ''} is installed.")
-    fix = "pip install 'lark-oapi>=1.5,<2', if bots are to talk to Feishu from here."
+    fix = "If bots talk to Feishu from here: pip install 'lark-oapi>=1.5,<2'."
     return Finding("lark-oapi", "warning", "The Feishu SDK lark-oapi is not installed.", fix)

@@ -16,21 +16,21 @@ def check(root: Path, *, archiving: bool) -> list[Finding]:
     try:
         return list(_findings(root, archiving=archiving))
     except OSError as error:
-        fix = "Give this user access, or name another place in mail.store."
-        return [Finding("mail", "error", f"{root} cannot be looked at: {error.strerror}.", fix)]
+        fix = "Give this user access, or set mail.store to another place."
+        return [Finding("mail", "error", f"{root} cannot be accessed: {error.strerror}.", fix)]
 
 
 def _findings(root: Path, *, archiving: bool) -> Iterator[Finding]:
     if not root.exists():
-        yield Finding("mail", "info", f"{root} does not exist yet; the first agent makes it.")
+        yield Finding("mail", "info", f"{root} does not exist yet; the first agent creates it.")
         return
     found = root.stat()
     if not stat.S_ISDIR(found.st_mode):
-        fix = "Move it away, or name another place in mail.store."
+        fix = "Move it away, or set mail.store to another place."
         yield Finding("mail", "error", f"{root} is not a directory.", fix)
         return
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
-        fix = f"Make {root} writable for this user, or name another place in mail.store."
+        fix = f"Make {root} writable for this user, or set mail.store to another place."
         yield Finding("mail", "error", f"{root} cannot be read and written.", fix)
         return
     if stat.S_IMODE(found.st_mode) & 0o077:
@@ -44,9 +44,9 @@ def _contents(root: Path, *, archiving: bool) -> Iterator[Finding]:
 
     for each in glance(MailStore(root)):
         if each.check == "archiver" and not archiving:
-            yield Finding("mail", "info", "Mail is not carried into git: mail.archive.enabled is off.")
+            yield Finding("mail", "info", "Mail is not archived in git: mail.archive.enabled is off.")
         else:
             yield Finding("mail", each.severity, each.message, each.fix)
     if shutil.which("git") is None:
-        fix = "Install git. Without it mail is archived all the same, but no guard can be installed or looked at."
-        yield Finding("mail", "warning", "There is no program git.", fix)
+        fix = "Install git. Mail is archived without it, but guards cannot be installed or checked."
+        yield Finding("mail", "warning", "git is not installed.", fix)

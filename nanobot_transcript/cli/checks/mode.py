@@ -10,17 +10,16 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 _LISTENING: Final = (
-    "groups.mode is listen: each bot answers what nanobot's own group policy lets through; the bots do not decide "
-    "together which of them answers."
+    "groups.mode is listen: each bot answers what nanobot's own group policy lets through; "
+    "the bots do not decide together who answers."
 )
-_LISTENING_RUN: Final = (
-    "groups.mode is listen. Under `nanobot-transcript run` the bots decide together which of them answers."
-)
+_LISTENING_RUN: Final = "groups.mode is listen. Under `nanobot-transcript run` the bots decide together who answers."
 _LISTENING_BOTH: Final = (
-    f"{_LISTENING_RUN} Under nanobot they do not: there each bot answers what nanobot's own group policy lets through."
+    f"{_LISTENING_RUN} Under nanobot they do not: each bot answers what nanobot's own group policy lets through."
 )
 _AS_IN_THE_DEMO: Final = (
-    "If they should, as in the demo: set groups.mode to gate, and relay.mode to mentions so that they hear each other."
+    "To have them decide together, as in the demo, set groups.mode to gate, "
+    "and relay.mode to mentions so that they hear each other."
 )
 _SILENT_RUN: Final = (
     "groups.mode is observe: messages are only recorded. Under `nanobot-transcript run` no bot answers in a group."
@@ -35,11 +34,11 @@ def check(loaded: "LoadedSettings", *, nanobot: bool) -> Finding:
         sentence = f"{what} switched off ({loaded.origin_of('groups.mode')})."
         return Finding("mode", "warning", sentence, "Set groups.mode to listen.")
     if groups.mode == "gate":
-        return Finding("mode", "ok", "groups.mode is gate: the bots decide from the record which of them answers.")
+        return Finding("mode", "ok", "groups.mode is gate: the bots decide together, from the record, who answers.")
     if groups.mode == "listen":
         return _listening(nanobot=nanobot, runs=runs)
     if groups.mode == "observe" and runs:
-        return Finding("mode", "info", _SILENT_RUN, "If they should answer: set groups.mode to gate.")
+        return Finding("mode", "info", _SILENT_RUN, "To let them answer, set groups.mode to gate.")
     return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
 
 

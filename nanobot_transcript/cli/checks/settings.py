@@ -29,8 +29,15 @@ def check(config: Path | None, store: Path | None) -> "tuple[list[Finding], Load
         for sentence in loaded.unknown
     ]
     if loaded.agent.name is not None and len(loaded.agents) > 1:
-        message = f"agent.name is {loaded.agent.name} and agents names {len(loaded.agents)} bots."
-        findings.append(Finding("settings", "info", message, "agent.name is meant for a process with one bot."))
+        message = f"agent.name is {loaded.agent.name}, but agents names {len(loaded.agents)} bots."
+        findings.append(
+            Finding(
+                "settings",
+                "info",
+                message,
+                "agent.name is for a process with a single bot; name each bot in agents.<app_id>.name.",
+            )
+        )
     return findings, loaded
 
 
@@ -51,14 +58,11 @@ def check_names(loaded: "LoadedSettings", store: "GroupTranscriptStore | None") 
         return [
             Finding("bot names", "ok", f"1 bot is known: {names}." if bots else "No bot has run with this record yet.")
         ]
-    return [Finding("bot names", "ok", f"{len(bots)} bots are known: {names}; each has a name of its own.")]
+    return [Finding("bot names", "ok", f"{len(bots)} bots are known: {names}; no two have the same name.")]
 
 
 def _clashes(names: Mapping[str, str], where: str) -> list[Finding]:
-    fix = (
-        "Give each a name of its own in agents.<app_id>.name; "
-        "a bot that no longer runs gives its name back after 30 days."
-    )
+    fix = "Give each its own name in agents.<app_id>.name. A bot that no longer runs frees its name after 30 days."
     return [
         Finding("bot names", "warning", f"Several bots in {where} are called {name}: {', '.join(apps)}.", fix)
         for name, apps in name_clashes(names).items()

@@ -85,7 +85,7 @@ def _is_live(fact: dict[str, Any], now: float) -> bool:
 def _check(ttl: float) -> None:
     if not (isfinite(ttl) and 0 < ttl <= _LONGEST_TTL):
         raise ConfigError(
-            f"A lease of {ttl} seconds is none.", hint="Give a number of seconds above 0, at most a week."
+            f"A lease cannot last {ttl} seconds.", hint="Give a number of seconds above 0, at most a week."
         )
 
 

@@ -87,14 +87,14 @@ class FileSignals:
         except FileNotFoundError:
             self._make(path)
         except OSError as error:
-            logger.debug("%s was not told: %s", name, error)
+            logger.debug("%s was not notified: %s", name, error)
 
     def _make(self, path: Path) -> None:
         try:
             make_folders(self._base, self._folder)
             os.close(to_append(str(path)))
         except (OSError, StoreError) as error:  # whoever listens looks again by itself after a while
-            logger.debug("%s cannot be made: %s", path, error)
+            logger.debug("%s cannot be created: %s", path, error)
 
     def _path(self, name: str) -> Path:
         return self._folder / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]

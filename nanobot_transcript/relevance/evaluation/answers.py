@@ -25,7 +25,7 @@ __all__ = ["FORMAT", "RecordedAnswer", "RecordedJudge", "Recording", "key_of"]
 
 FORMAT: Final = 1
 _HINT: Final = "Name a file that was written with --record, or a new one."
-_AGAIN: Final = "Free some space; the same command goes on where it was."
+_AGAIN: Final = "Free some space; the same command continues where it stopped."
 _BEGINNING: Final = b'{"v":'
 _LONGEST_LINE: Final = 10_000
 
@@ -102,7 +102,7 @@ class Recording:
             raise self._unwritten(error) from error
         try:
             if not acquire(descriptor, 0.0):
-                raise StoreBusyError(f"Another process is recording into {self.path}.", hint="Wait for its end.")
+                raise StoreBusyError(f"Another process is recording into {self.path}.", hint="Wait until it is done.")
             yield lambda answer: self._add(descriptor, answer)
         finally:
             os.close(descriptor)

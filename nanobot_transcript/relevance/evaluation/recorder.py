@@ -18,7 +18,7 @@ IN_A_ROW: Final = 5
 """Questions that fail one after the other before nothing more is asked."""
 _SHOWN: Final = 300
 _HINT: Final = (
-    "What was recorded is kept, and the same command goes on where it was. "
+    "What was recorded is kept, and the same command continues where it stopped. "
     "Check gate.judge.base_url (it usually ends in /v1), gate.judge.model and gate.judge.api_key."
 )
 

@@ -138,7 +138,7 @@ def labelled_lines(group: Group, *, warm: bool) -> Iterator[LabelledLine]:
 def _bytes(path: Path) -> bytes:
     """What a file holds; a pipe would be waited for."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise ImportFormatError(f"{path} is no file.", hint=_FORM)
+        raise ImportFormatError(f"{path} is not a file.", hint=_FORM)
     return path.read_bytes()
 
 
@@ -149,7 +149,7 @@ def _group(path: Path, data: bytes) -> Group:
         read = msgspec.convert(yaml.safe_load(data), _File)
     except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise ImportFormatError(f"{path} is no group with scenes: {reason}.", hint=_FORM) from error
+        raise ImportFormatError(f"{path} is not a group with scenes: {reason}.", hint=_FORM) from error
     return _Reader(path, read).group()
 
 
@@ -197,7 +197,7 @@ class _Reader:
     def _entry(self, message_id: str, line: _Line, seconds: float) -> Entry:
         writer = self._members.get(line.by)
         if writer is None:
-            raise self._wrong(f"{message_id} is by {line.by}, who is no member")
+            raise self._wrong(f"{message_id} is by {line.by}, who is not a member")
         mentioned = [self._members[name] for name in self._mention.findall(line.text)]
         entry: Any = {
             "role": "user",
@@ -219,7 +219,7 @@ class _Reader:
         if one and not names:
             raise self._wrong(f"{message_id} expects one of nobody")
         if strangers := names - {bot.name for bot in self._read.bots}:
-            raise self._wrong(f"{message_id} expects {min(strangers)}, which is no bot of the group")
+            raise self._wrong(f"{message_id} expects {min(strangers)}, which is not a bot of the group")
         if line.kind not in KINDS:
             raise self._wrong(f"{message_id} is of the kind {line.kind or 'nothing'}; kinds are {', '.join(KINDS)}")
         self._expected[message_id], self._kinds[message_id] = Expected(names, one), line.kind

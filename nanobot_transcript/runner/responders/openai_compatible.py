@@ -138,17 +138,17 @@ def _told(error: Exception, options: OpenAIOptions) -> ResponderError:
     where = options.base_url or "the model endpoint"
     if "Timeout" in type(error).__name__:
         return ResponderTimeoutError(
-            f"{where} said nothing for {options.timeout:g} s.", hint="Look whether it is up, or raise `timeout`."
+            f"{where} said nothing for {options.timeout:g} s.", hint="Check that it is running, or raise `timeout`."
         )
     status = getattr(error, "status_code", None)
     if status is None:
-        return ResponderError(f"{where} cannot be reached: {error}", hint="Check base_url and whether it is up.")
+        return ResponderError(f"{where} cannot be reached: {error}", hint="Check base_url, and that it is running.")
     said = " ".join(str(error).split())[:_SHOWN]
-    return ResponderError(f"{where} refused: {said}", hint=_HINTS.get(status, "Look into the endpoint's own log."))
+    return ResponderError(f"{where} refused: {said}", hint=_HINTS.get(status, "Check the endpoint's own log."))
 
 
 def _nonsense(options: OpenAIOptions) -> ResponderError:
     return ResponderError(
-        f"{options.base_url or 'The model endpoint'} answered, but not as a chat endpoint does.",
+        f"{options.base_url or 'The model endpoint'} answered, but not like a chat endpoint.",
         hint="Check base_url; it usually ends in /v1.",
     )

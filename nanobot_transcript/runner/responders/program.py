@@ -23,13 +23,13 @@ def obstacle(program: str, cwd: Path | None, env: Mapping[str, str]) -> Obstacle
     A name without a slash is looked for in the ``PATH`` of ``env``, as the system does it.
     """
     if cwd is not None and not cwd.is_dir():
-        return Obstacle("cwd", f"There is no directory {cwd}.", "Make it, or correct `cwd` of the responder.")
+        return Obstacle("cwd", f"There is no directory {cwd}.", "Create it, or correct `cwd` of the responder.")
     if "/" not in program:
         path = env.get("PATH", os.defpath)
         if shutil.which(program, path=path) is not None:
             return None
         if shutil.which(program, os.F_OK, path=path) is None:
-            return Obstacle("command", f"There is no program {program}.", "Install it, or give its whole path.")
+            return Obstacle("command", f"There is no program {program}.", "Install it, or give its full path.")
     else:
         found = (cwd or Path.cwd()) / program
         if not found.is_file():

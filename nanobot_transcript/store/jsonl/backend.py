@@ -76,7 +76,7 @@ class JsonlBackend:
         lock_timeout: float,
     ) -> None:
         if segment_bytes < 1:
-            raise ConfigError(f"A segment of {segment_bytes} bytes holds nothing.", hint="The usual size is 64 MiB.")
+            raise ConfigError(f"A segment of {segment_bytes} bytes is too small.", hint="The usual size is 64 MiB.")
         self._layout = Layout(base)
         self._segment_bytes = segment_bytes
         self._lock_timeout = lock_timeout

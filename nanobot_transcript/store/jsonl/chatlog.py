@@ -80,7 +80,7 @@ class ChatLog:
                     return self._write_unlocked(entry, unless)
                 return self._write(entry, line, unless, hashes, wait)
             except DamagedTableError as damage:
-                logger.warning("the id table %s is damaged; it is built again", damage.path)
+                logger.warning("the id table %s is damaged; it is rebuilt", damage.path)
                 damage.discard()
             finally:
                 try:  # noqa: SIM105 - a context manager would cost every message some percent
@@ -171,7 +171,7 @@ class ChatLog:
 
     def _take_lock(self) -> IdTable:
         if self._lock(None) == _NOT_LOCKED or self._table is None:
-            raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
+            raise StoreBusyError(f"{self._path} is locked by a process that does not respond.")
         return self._table
 
     def forget(self) -> None:
@@ -213,7 +213,7 @@ class ChatLog:
     def _give_up(self) -> None:
         if not self._stuck:
             logger.warning(
-                "%s is locked by a process that does not move; entries are written without looking for duplicates",
+                "%s is locked by a process that does not respond; entries are written without checking for duplicates",
                 self._path,
             )
         self._stuck = True

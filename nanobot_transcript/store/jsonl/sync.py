@@ -21,7 +21,7 @@ class Syncer:
     def __init__(self, policy: FsyncPolicy, interval: float) -> None:
         if policy not in get_args(FsyncPolicy):
             raise ConfigError(
-                f"fsync is never, always or interval, not {policy!r}.",
+                f"fsync must be never, always or interval, not {policy!r}.",
                 hint="Correct store.fsync in the settings.",
             )
         self.policy: Final = policy

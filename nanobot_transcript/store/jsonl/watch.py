@@ -134,6 +134,6 @@ def _watch(loop: asyncio.AbstractEventLoop, folder: str) -> _Folder | None:
         try:
             folders[folder] = _Folder(folder, loop)
         except (OSError, NotImplementedError) as error:
-            logger.debug("no change notices for %s (%s); looking now and then", folder, error)
+            logger.debug("no change notices for %s (%s); polling instead", folder, error)
             return None
     return folders[folder]

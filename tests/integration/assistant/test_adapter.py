@@ -51,7 +51,7 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
             await ada.until("AskQuestion")
             await ada.reply("mine", "later")
             assert await client.text("get_answer", id="mine") == "later"
-            assert "taken back" not in await client.text("withdraw_question", id="mine")
+            assert "was withdrawn" not in await client.text("withdraw_question", id="mine")
             left = asyncio.create_task(client.text("ask_question", question="Still there?", **SHOP))
             await ada.until("AskQuestion")
             second.terminate()

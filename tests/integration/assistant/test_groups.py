@@ -199,7 +199,7 @@ async def test_a_question_names_its_chat_or_none(group: Group) -> None:
         record = await assistant.ask(asked("2", chat="oc_2"))
         assert record.question.chat == "feishu:oc_2"
         for wrong in ("feishu:", "x" * 5000):
-            with pytest.raises(InvalidQuestionError, match="no group chat"):
+            with pytest.raises(InvalidQuestionError, match="not a group chat"):
                 await assistant.ask(asked("3", chat=wrong))
         await until(lambda: group.cards)
     assert len(group.cards) == 1

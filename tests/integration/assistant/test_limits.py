@@ -75,12 +75,12 @@ async def test_who_sends_too_much_is_told_how_much_that_very_call_may_have(hub: 
     assert asked.startswith(b"HTTP/1.1 413")
     assert json.loads(asked.partition(b"\r\n\r\n")[2]) == {
         "code": "resource_exhausted",
-        "message": "A request may have 8388608 bytes.",
+        "message": "A request may have at most 8388608 bytes.",
     }
     if size > 64 * 1024 * 1024:
         answered = await answer_to_head(hub, REPLY, **token, **{"Content-Length": str(size)})
         assert answered.startswith(b"HTTP/1.1 413")
-        assert b"A request may have 67108864 bytes." in answered
+        assert b"A request may have at most 67108864 bytes." in answered
 
 
 @pytest.mark.parametrize(("size", "read_aside"), [(60_000, False), (70_000, True), (1_000_000, True)])

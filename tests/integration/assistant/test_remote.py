@@ -117,11 +117,11 @@ async def test_the_error_of_a_client_comes_from_our_own_hub_with_who_said_it(hub
 
 
 async def test_what_is_no_group_is_refused_at_once_and_by_the_hub_too(hub: Hub) -> None:
-    with pytest.raises(InvalidQuestionError, match="no group chat"):
+    with pytest.raises(InvalidQuestionError, match="not a group chat"):
         await RemoteDesk(hub.url, "test-token").ask(replace(ASKED, chat="feishu:"))
     answer = await hub.caller.ask("q1", Chat="feishu:")
     assert answer.IsError
-    assert "no group chat" in answer.contents[0].text.text
+    assert "not a group chat" in answer.contents[0].text.text
 
 
 async def test_an_answer_that_overtakes_its_question_is_said_again() -> None:

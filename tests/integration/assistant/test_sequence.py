@@ -143,7 +143,7 @@ async def test_a_timeout_is_told_to_the_caller_and_the_page(hub: Hub) -> None:
     async with page(hub.url, "test-token") as ada:
         answer = await hub.caller.ask("q1", timeout=1)
         assert (answer.IsError, answer.Meta["error"]) == (True, "timeout")
-        assert "do not ask the same again" in answer.contents[0].text.text
+        assert "do not ask again" in answer.contents[0].text.text
         cancelled = (await ada.until("RequestCancelled")).RequestCancelledNotification
     assert (cancelled.request_id, cancelled.reason, cancelled.message_type) == ("q1", "timeout", "AskQuestion")
 

@@ -207,7 +207,7 @@ def test_a_killed_archiver_is_started_again(archive: MailArchive, caplog: pytest
     assert archiver.alive is False
     assert last is not None
     assert is_gone(last)
-    assert "starts again" in caplog.text
+    assert "restarting it" in caplog.text
 
 
 def test_closing_before_and_after_and_twice_does_no_harm(archive: MailArchive) -> None:
@@ -242,7 +242,7 @@ def test_a_repository_that_fails_does_not_hold_up_the_others(
     assert wait_for(archive.database, archive.send(OTHER, "msg_a"), PATIENCE)
     assert archive.waiting() == 300
     obstacle.unlink()
-    until(lambda: archive.waiting() == 0, "it is tried again")
+    until(lambda: archive.waiting() == 0, "trying again in an hour")
     assert (len(archive.messages(SLUG)), archive.messages(OTHER)) == (300, ["msg_a"])
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE)

@@ -402,7 +402,7 @@ def test_where_hooks_lie_in_the_work_tree_the_next_one_needs_its_own_and_it_is_s
 ) -> None:
     claims.claim(green.project_id, green, ["app"])
     repo.git("config", "core.hooksPath", ".githooks")
-    assert "install it there, too" in install_guard(store, key, repo.folder).note
+    assert "install the guard there, too" in install_guard(store, key, repo.folder).note
     repo.git("worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
     other = Repo(tmp_path / "other")
     install_guard(store, key, other.folder)
@@ -444,7 +444,7 @@ def test_a_linked_folder_of_hooks_is_guarded_for_this_repository_alone(
     hooks = repo.hook().parent
     hooks.rename(tmp_path / "linked")
     hooks.symlink_to(tmp_path / "linked")
-    assert "this one only" in install_guard(store, key, repo.folder).note
+    assert "checks only this one" in install_guard(store, key, repo.folder).note
     repo.write("app/x.py")
     assert not repo.commit()[0]
     uninstall_guard(store, repo.folder)

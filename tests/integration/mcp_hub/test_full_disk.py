@@ -45,7 +45,7 @@ async def test_a_hub_is_not_ready_while_a_disk_with_its_data_is_full(disk: Path,
         free = os.statvfs(disk)
         filler.write_bytes(b"\0" * (free.f_bavail * free.f_frsize - 16_384))
         later(EVERY)
-        assert await ready() == (503, "No space is left where the hub keeps its data.")
+        assert await ready() == (503, "No space is left for the hub's data.")
         async with http.get(f"{url}/healthz") as answer:
             assert answer.status == 200
         filler.unlink()

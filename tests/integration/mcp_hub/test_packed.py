@@ -161,7 +161,7 @@ async def test_packed_inputs_and_calls_arrive(tmp_path: Path, http: ClientSessio
         for cut in (data[:-1], data + b"more"):
             async with http.post(f"{url}/agent/input/s", data=cut, headers=packed) as answer:
                 assert answer.status == 400
-                assert "cannot be unpacked" in await answer.text()
+                assert "cannot be decompressed" in await answer.text()
 
 
 async def test_the_largest_calls_and_answers_come_packed_and_keep_nobody_waiting(

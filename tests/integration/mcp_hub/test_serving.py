@@ -128,7 +128,7 @@ async def test_one_hub_alone_looks_after_the_questions_of_a_folder(serve: Serve)
         second, url = await serve()
         assert (await pages(url)) & {"questions", "io", "mail"} == {"io", "mail"}
         said = await asyncio.wait_for(second.stderr.readline(), PATIENCE)
-        assert b"Another hub looks after the questions" in said
+        assert b"Another hub already serves the questions" in said
         assert b"hub.data_dir" in said
         first.kill()
         await first.wait()

@@ -74,11 +74,11 @@ async def test_every_tool_answers(store: GroupTranscriptStore, client: Callable[
 
 ERRORS: list[tuple[str, dict[str, Any], str]] = [
     ("recent", {"session_key": "oc_nowhere"}, f"There is no chat oc_nowhere.\nThere are: {KEY}."),
-    ("recent", {"session_key": KEY, "before": "om_x"}, "om_x is no place to read backwards from.\nGive a cursor"),
+    ("recent", {"session_key": KEY, "before": "om_x"}, "om_x is not a place to read backwards from.\nGive a cursor"),
     ("recent", {"session_key": KEY, "message_id": "om_x"}, f"There is no message om_x in {KEY}."),
-    ("wait", {"session_key": KEY, "after": "x"}, "x is no place to read on from."),
+    ("wait", {"session_key": KEY, "after": "x"}, "x is not a place to read on from."),
     ("relevance", {"session_key": KEY, "text": "hi", "agent": "Zoe"}, "There is no bot called Zoe.\nBots here: Alpha."),
-    ("post", {"session_key": KEY, "text": " "}, "The content of a post is a text that is not empty."),
+    ("post", {"session_key": KEY, "text": " "}, "The content of a post must be a text that is not empty."),
     ("search", {"query": "x", "session_key": "oc_x"}, "There is no chat oc_x."),
     ("recent", {}, "The argument session_key is missing"),
 ]

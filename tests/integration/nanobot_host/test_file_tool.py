@@ -94,7 +94,7 @@ async def test_of_several_the_agent_names_one(place: Place) -> None:
     keys = [place.feishu.add_file(name.encode(), name) for name in ("a.png", "b.png")]
     post = {"content": [[{"tag": "img", "image_key": key} for key in keys]]}
     message_id = place.record(await place.feishu.say(place.group, place.ada, msg_type="post", content=post))
-    assert f"Name one of the keys: {keys[0]} (image), {keys[1]} (image)." in await place.ask(message_id)
+    assert f"Choose one of the keys: {keys[0]} (image), {keys[1]} (image)." in await place.ask(message_id)
     told = json.loads(await place.ask(message_id, keys[1]))
     assert Path(told["path"]).read_bytes() == b"b.png"
 
@@ -108,7 +108,7 @@ async def test_nothing_is_fetched_that_does_not_stand_in_the_record_of_this_grou
     for message_id in (unheard.message_id, elsewhere, gone, "", "../x"):
         assert "There is no message" in await place.ask(message_id)
     said = place.record(await place.feishu.say(place.group, place.ada, "hello"))
-    assert "carries no picture or file" in await place.ask(said)
+    assert "has no picture or file" in await place.ask(said)
     assert place.feishu.calls_to(RESOURCE) == []
 
 

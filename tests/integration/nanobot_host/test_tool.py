@@ -86,7 +86,7 @@ async def test_a_record_that_cannot_be_read_stops_no_turn(
         path.unlink()
         path.mkdir()
     assert await tool._provide(request()) is None
-    assert "A turn goes on without what was said in its group" in caplog.text
+    assert "A turn runs without the latest messages of its group" in caplog.text
     with request_context(request()):
         assert "cannot be read" in str(await tool.execute())
 

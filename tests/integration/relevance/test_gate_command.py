@@ -127,7 +127,7 @@ async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, stor
     assert noted["message_id"] == "om_4"
     _, out, _ = run(*arguments)
     assert "Alpha" in out
-    assert "noted 20" in out
+    assert "logged 20" in out
 
 
 def test_explain_without_a_message_takes_the_newest_of_a_person_and_says_which(
@@ -184,7 +184,7 @@ def test_explain_says_first_who_decides_where_the_mode_is_not_gate(
     else:
         assert sentence in first
         assert first.endswith("What the gate would say:")
-        assert "Alpha answers: The agent is the one whom its sender was just talking with." in rest
+        assert "Alpha answers: Its sender was just talking with the agent." in rest
 
 
 def test_explain_says_what_is_missing(run: Run, store: GroupTranscriptStore) -> None:
@@ -233,7 +233,7 @@ def test_eval_prints_a_table(run: Run, tmp_path: Path) -> None:
     [
         (None, "There is no labelled log in"),
         ("10:00 ann: q?\n10:01 bob: yes\n", "was understood."),
-        ("[10:00] <ann> q?\n[10:01] <bob> yes\n", "There is nobody to decide about"),
+        ("[10:00] <ann> q?\n[10:01] <bob> yes\n", "There is nothing to decide"),
     ],
 )
 def test_eval_of_a_folder_with_nothing_to_decide_is_a_sentence_and_no_zeros(

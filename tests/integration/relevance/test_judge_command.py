@@ -95,7 +95,7 @@ async def test_what_was_recorded_is_replayed_without_the_endpoint(run: Run, answ
         assert len(model.requests) == asked == len(lines(answers)) > 0
     assert f"Asking scripted {asked} questions; 0 are answered already." in error
     assert f"{asked} answers recorded in {answers}." in error
-    assert "said neither yes nor no, the first one so: I can't respond to that." in error
+    assert "said neither yes nor no; the first one: I can't respond to that." in error
     assert (await run(None, "--json"))[1] == again[1] == out
     cold, warm = json.loads(out)
     assert (cold["history"], warm["history"]) == ("cold", "warm")
@@ -203,7 +203,7 @@ async def test_an_endpoint_that_fails_now_and_then_leaves_questions_for_the_next
         code, out, error = await run(model, "--record", "--json")
         failed = len(model.requests) - len(lines(answers))
         assert (code, failed) == (0, len(model.requests) // 3)
-    assert f"{failed} questions failed, the last one so: Error code: 503" in error
+    assert f"{failed} questions failed; the last one: Error code: 503" in error
     assert f"{failed} of {len(model.requests)} questions have no recorded answer" in error
     assert sum(one["judge"]["missing"] for one in json.loads(out)) >= failed
 
@@ -219,7 +219,7 @@ async def test_an_endpoint_that_is_out_of_order_ends_the_recording_and_keeps_wha
     document = json.loads(out)["error"]
     assert document["code"] == "responder"
     assert "times in a row: Error code: 500" in document["message"]
-    assert "the same command goes on where it was" in document["hint"]
+    assert "the same command continues where it stopped" in document["hint"]
     async with ScriptedModel(by_the_words) as model:
         code, _, error = await run(model, "--record")
     assert code == 0

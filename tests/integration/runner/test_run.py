@@ -138,7 +138,7 @@ print("finished")
     await site.feishu.say(site.group, site.ada, "@Alpha take your time")
     await site.until((site.folder / "begun").exists)
     stopping = asyncio.ensure_future(running.stop())
-    await site.until(lambda: "Stopping; answers under way" in running.log)
+    await site.until(lambda: "Stopping; unfinished answers" in running.log)
     flag.touch()
     assert await stopping == 0
     await site.feishu.wait_for_message(site.group, alpha, "finished")
@@ -175,7 +175,7 @@ async def test_the_settings_of_the_runner_and_of_requests_hold(site: Any) -> Non
         assert [request["temperature"] for request in model.requests] == [0.25] * 3
     assert await running.stop() == 0
     assert "more than 40 characters" in running.log
-    assert "answers under way get 3.5 s" in running.log
+    assert "unfinished answers get 3.5 s" in running.log
 
 
 async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site: Any) -> None:
@@ -204,7 +204,7 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
                 "agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": CAT}},
                 "feishu": {"base_url": "http://127.0.0.1:9", "webhook": {"listen": "9000x"}},
             },
-            "no address and port",
+            "not an address and port",
         ),
         (
             one_agent(CAT | {"command": ["no-such-program"]}),

@@ -19,7 +19,7 @@ def connect(settings: Settings, record: Record, seats: Sequence[Seat]) -> "LineC
     server = settings.section(LineSettings).server
     host, _, port = server.rpartition(":")
     if not host or not port.isdecimal():
-        raise ConfigError(f"line.server is {server!r}, which is no address and port.", hint="Write 127.0.0.1:4000.")
+        raise ConfigError(f"line.server is {server!r}, which is not an address and port.", hint="Write 127.0.0.1:4000.")
     for seat in seats:
         seat.secret("app_secret")
     return LineConnector(host, int(port))

@@ -75,7 +75,7 @@ def test_a_chat_is_known_by_its_session_key(chat: str, key: str) -> None:
     ["feishu:", ":oc_1", "Team chat", "feishu:oc_1\nERROR", "feishu:oc\u202e_1", "fei shu:oc_1", "x" * 1001, "\ud800"],
 )
 def test_what_can_be_no_chat_is_refused(chat: str) -> None:
-    with pytest.raises(InvalidQuestionError, match="no group chat"):
+    with pytest.raises(InvalidQuestionError, match="not a group chat"):
         group_chat(chat)
 
 

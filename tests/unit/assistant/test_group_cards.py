@@ -148,7 +148,7 @@ def test_a_report_is_confirmed_with_a_button() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "said"), [("timeout", "in time"), ("cancelled", "Nobody waits"), ("withdrawn", "back")]
+    ("state", "said"), [("timeout", "in time"), ("cancelled", "Nobody is waiting"), ("withdrawn", "withdrawn")]
 )
 def test_what_was_not_answered_says_why(state: Any, said: str) -> None:
     card = closed_card(Inquiry(ASKED, 1, 0.0, state))
@@ -166,9 +166,9 @@ def test_what_was_answered_says_by_whom() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "outcome"),
     [
-        ("Deploy?", "web", "✅ Somebody on the page answered: 1"),
+        ("Deploy?", "web", "✅ Answered on the page: 1"),
         ("发布吗？", "web", "✅ 有人在网页上回答了：1"),
-        ("Deploy?", "connect", "✅ Somebody answered: 1"),
+        ("Deploy?", "connect", "✅ Answered: 1"),
         ("发布吗？", "connect", "✅ 有人回答了：1"),
     ],
 )

@@ -20,7 +20,7 @@ def test_what_waits_together_has_a_limit_in_bytes() -> None:
     large = "x" * (20 * MIB)
     with holding.room_for(question("q1", large)):
         with (
-            pytest.raises(InvalidQuestionError, match="waits for an answer already has"),
+            pytest.raises(InvalidQuestionError, match="waiting for an answer already have"),
             holding.room_for(question("q2", large)),
         ):
             pytest.fail("it was let in")

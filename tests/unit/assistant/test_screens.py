@@ -72,5 +72,5 @@ async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_b
     await until(lambda: ("AskQuestionReplyNotification", "q2") in told(heard))
     assert ("AskQuestionReplyNotification", "q1") not in told(heard)
     with caplog.at_level(logging.ERROR):
-        assert "the end of a question could not be told" in caplog.text
+        assert "clients could not be told that a question ended" in caplog.text
     assistant.close()

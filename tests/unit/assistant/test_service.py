@@ -386,7 +386,7 @@ async def test_who_comes_back_while_a_cancelled_question_cannot_be_closed_goes_o
     assistant.close()
     with disk_gone(place):
         await at_rest_after(assistant, 61)
-        assert "cannot be written down" in caplog.text
+        assert "cannot be saved yet" in caplog.text
         waiting = asyncio.create_task(assistant.wait("s", "q1"))
         await asyncio.sleep(0)
     await at_rest_after(assistant, 61)
@@ -473,7 +473,7 @@ async def test_a_listener_that_fails_hinders_nobody(place: Place) -> None:
 async def test_a_message_that_waits_is_not_taken_for_a_other(place: Place) -> None:
     assistant = place.start()
     await assistant.write(other(id="m1", kind="message", text="stop"), by="Ada", where="web")
-    with pytest.raises(InvalidQuestionError, match="something else"):
+    with pytest.raises(InvalidQuestionError, match="another question"):
         await assistant.ask(other(id="m1"))
     assert list(await assistant.waiting(None)) == []
 

@@ -237,8 +237,8 @@ async def test_what_a_person_wrote_unasked_comes_with_the_next_report(desk: Desk
 
 async def test_a_question_is_withdrawn(desk: Desk) -> None:
     await desk.client.call("ask_question", question="?", wait=0, id="mine", **SHOP)
-    assert (await desk.client.call("withdraw_question", id="mine")).text == "The question was taken back."
-    assert "taken back" in (await desk.client.call("get_answer", id="mine")).text
+    assert (await desk.client.call("withdraw_question", id="mine")).text == "The question was withdrawn."
+    assert "withdrawn before anybody answered" in (await desk.client.call("get_answer", id="mine")).text
 
 
 async def test_an_unknown_id_is_an_error_that_says_so(desk: Desk) -> None:

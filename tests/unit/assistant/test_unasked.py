@@ -216,7 +216,7 @@ async def test_what_went_with_an_answer_is_noted_when_the_disk_is_back(
     aside = path.rename(path.with_name("aside"))
     path.mkdir()
     place.assistant.delivered(first, arrived=arrived)
-    await until(lambda: "cannot be written down yet" in caplog.text)
+    await until(lambda: "cannot be saved yet" in caplog.text)
     path.rmdir()
     aside.rename(path)
     second = await place.assistant.ask(replace(ALPHA, id="q2", text="?"))

@@ -47,7 +47,7 @@ def test_a_store_without_chats_names_run_and_where_another_record_could_be(
     place = ["--store", str(tmp_path / "s")] if named else []
     assert main(["gate", "explain", *place]) == 2
     said = capsys.readouterr().err
-    assert "once the plugin or `nanobot-transcript run` runs" in said
+    assert "once the plugin or `nanobot-transcript run` is running" in said
     assert ("--config FILE" in said) != named
     assert (f"`nanobot-transcript doctor --store {tmp_path / 's'}`" in said) == named
 

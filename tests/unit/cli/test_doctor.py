@@ -52,7 +52,7 @@ def test_a_bot_whose_answers_fail_is_a_warning_with_the_newest_reason(
     message: Any = {"message_id": "om_1"}
     assert "answers" not in found(run)
     log.write("feishu:oc_1", later("answered", "feishu:oc_1", message, "Beta"))
-    assert found(run)["answers"]["message"] == "The answer of the last day went out."
+    assert found(run)["answers"]["message"] == "The answer of the last day was sent."
     log.write("feishu:oc_1", later("failed", "feishu:oc_1", message, "Alpha", why="claude ended with exit code 1"))
     finding = found(run)["answers"]
     assert finding["severity"] == "warning"
@@ -231,7 +231,7 @@ def test_of_a_nanobot_nobody_tried_it_is_told_which_abilities_lack_something() -
     ("mode", "severity", "told"),
     [
         ("listen", "info", "own group policy"),
-        ("gate", "ok", "which of them"),
+        ("gate", "ok", "who answers"),
         ("observe", "ok", "groups.mode is observe."),
     ],
 )
@@ -254,10 +254,10 @@ def test_who_decides_which_bot_answers_is_a_note_and_no_fault(
             "0.3.0",
             "listen",
             "info",
-            "`nanobot-transcript run` the bots decide together which of them answers. Under na",
+            "`nanobot-transcript run` the bots decide together who answers. Under na",
         ),
-        (None, "listen", "ok", "`nanobot-transcript run` the bots decide together which of them answers."),
-        (None, "gate", "ok", "which of them"),
+        (None, "listen", "ok", "`nanobot-transcript run` the bots decide together who answers."),
+        (None, "gate", "ok", "who answers"),
         (None, "observe", "info", "Under `nanobot-transcript run` no bot answers"),
         (None, "off", "warning", "The bots of `nanobot-transcript run` are switched off"),
     ],

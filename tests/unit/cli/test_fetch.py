@@ -105,7 +105,7 @@ async def test_the_first_bot_that_may_is_asked(place: Place) -> None:
 async def test_what_cannot_be_fetched_is_told_with_its_exit_code(place: Place) -> None:
     said = place.record(await place.feishu.say(place.group, place.ada, "hello"))
     ended = await place.fetch(said)
-    assert (ended.code, "carries no picture or file" in ended.err) == (1, True)
+    assert (ended.code, "has no picture or file" in ended.err) == (1, True)
     ended = await place.fetch("om_unknown")
     assert ended.code == 2
     assert "There is no message" in ended.err
@@ -127,7 +127,7 @@ async def test_a_secret_that_is_not_known_here_is_told_before_anybody_is_asked(p
     assert (ended.code, "NO_SUCH_SECRET" in ended.err) == (2, True)
     place.agents()
     ended = await place.fetch(message_id)
-    assert (ended.code, "There is no bot to ask Feishu with" in ended.err) == (2, True)
+    assert (ended.code, "No bot here can ask Feishu" in ended.err) == (2, True)
     assert place.feishu.calls == []
 
 
@@ -135,5 +135,5 @@ async def test_the_secret_of_a_bot_on_another_platform_is_not_told_to_feishu(pla
     message_id = place.record(await place.feishu.send_file(place.group, place.ada, b"x", "a.pdf"))
     place.agents(place.alpha, platform="talk")
     ended = await place.fetch(message_id)
-    assert (ended.code, "There is no bot to ask Feishu with" in ended.err) == (2, True)
+    assert (ended.code, "No bot here can ask Feishu" in ended.err) == (2, True)
     assert place.feishu.calls == []

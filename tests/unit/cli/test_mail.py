@@ -310,7 +310,7 @@ def test_the_project_is_that_of_the_folder_or_of_the_nearest_above(
     (code / "src" / ".git").write_text("gitdir: elsewhere")
     ended = run("mail", "agents", "--all")
     assert ended.code == 2
-    assert f"{inner} is in no project of Agent Mail." in ended.err
+    assert f"{inner} is not in any project of Agent Mail." in ended.err
     assert f"{tmp_path}, {code}, {FRONTEND}, {BACKEND}" in ended.err
 
 
@@ -502,7 +502,7 @@ def test_a_person_releases_some_or_all_of_an_agents_claims(run: Run, box: Letter
     assert "release: human for GreenCastle 1 path: a.py" in log
     assert document["commit"] in log
     again = run(*free)
-    assert (again.code, again.err) == (1, f"GreenCastle holds nothing in {BACKEND}.\n")
+    assert (again.code, again.err) == (1, f"GreenCastle has no claims in {BACKEND}.\n")
 
 
 def test_nothing_is_released_unless_one_says_yes(run: Run, claims: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -567,13 +567,13 @@ def test_the_guard_is_put_into_a_repository_and_taken_out_by_people(
     monkeypatch.chdir(code)
     put = run("mail", "guard", "install")
     assert (put.code, put.out) == (0, "")
-    beside = "and beside it pre-merge-commit, pre-applypatch, post-rewrite"
+    beside = "and so do pre-merge-commit, pre-applypatch, post-rewrite next to it"
     assert put.err == (f"{hook} guards the claims of {code}, {beside}.\n{hook}.before-agent-mail runs before it.\n")
     monkeypatch.chdir(tmp_path)
     both = run("mail", "guard", "install", "code", "--project", BACKEND, "--json").document
     assert (both["hook"], both["projects"]) == (str(hook), [str(code), BACKEND])
     gone = run("mail", "guard", "uninstall", "code")
-    assert (gone.code, gone.err) == (0, "The guard is gone, and the hook that was there before is back.\n")
+    assert (gone.code, gone.err) == (0, "The guard was removed, and the earlier hook restored.\n")
     assert hook.read_text() == "#!/bin/sh\n"
     again = run("mail", "guard", "uninstall", str(code), "--json")
     assert (again.code, again.document) == (1, {"hook": str(hook), "removed": False, "restored": False})

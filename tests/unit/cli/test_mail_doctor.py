@@ -106,7 +106,7 @@ def test_complete_counts_what_it_wrote(run: Run, archived: Letterbox) -> None:
     git(repo, "rm", "-q", _messages(repo)[0])
     git(repo, "-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qm", "tidied")
     archived.mail.close()
-    assert "1 file written into git." in run("mail", "doctor", "--complete").err
+    assert "1 file written to git." in run("mail", "doctor", "--complete").err
     assert git(repo, "log", "-1", "--format=%s").strip() == "complete: 1 file from the database"
 
 

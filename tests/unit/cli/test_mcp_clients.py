@@ -198,7 +198,7 @@ def test_what_was_taken_out_is_told() -> None:
     ],
 )
 def test_an_entry_that_is_not_ours_is_left_alone(client: str, before: dict) -> None:
-    with pytest.raises(ConfigError, match="not this one"):
+    with pytest.raises(ConfigError, match="already has a different server"):
         changed(client, before, STARTED)
 
 

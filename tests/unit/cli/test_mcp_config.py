@@ -87,7 +87,7 @@ def test_the_io_bridge_is_that_of_the_hub_and_stands_alone(
     assert main(["mcp-config", "cursor", "--servers", "transcript,io"]) == 2
     assert "--servers io" in capsys.readouterr().err
     assert main(["mcp", "io,transcript"]) == 2
-    assert "stands alone" in capsys.readouterr().err
+    assert "cannot be combined with other servers" in capsys.readouterr().err
 
 
 def test_mail_beside_servers_that_a_client_starts_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +134,7 @@ def test_a_variable_that_the_client_may_not_see_is_told(
 ) -> None:
     monkeypatch.setenv("NANOBOT_TRANSCRIPT_AGENT__NAME", "Alpha")
     assert main(["mcp-config", "codex"]) == 0
-    assert "WARNING: NANOBOT_TRANSCRIPT_AGENT__NAME counts here, but Codex may not see it" in capsys.readouterr().err
+    assert "WARNING: NANOBOT_TRANSCRIPT_AGENT__NAME is set here, but Codex may not see it" in capsys.readouterr().err
 
 
 def test_a_configuration_file_that_is_not_there_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,8 +179,8 @@ def test_a_half_line_is_closed_and_said(run: Run, base_dir: Path) -> None:
         file.write(b'{"role": "user", "con')
     ended = run("verify")
     assert ended.code == 0
-    assert "mended: the last line was cut off" in ended.out
-    assert "1 half line of a process that was killed" in run("verify").out
+    assert "repaired: the last line was cut off" in ended.out
+    assert "1 half line, left by a process that was killed" in run("verify").out
     assert run("verify", "--json").document["ok"] is True
 
 
@@ -191,15 +191,15 @@ def test_where_nothing_may_be_changed_verify_reads_and_says_so(run: Run, base_di
         ended = run("verify")
         assert ended.code == 0
         assert f"✓  {TEAM}" in ended.out
-        assert "Nothing may be changed in" in ended.err
+        assert "is read-only: what could be repaired was left as it is" in ended.err
     active_file(base_dir).chmod(0o644)
     with read_only(base_dir):
         ended = run("verify")
         assert ended.code == 1
-        assert "not mended: segment 1 can be read by others (mode 0644)" in ended.out
+        assert "not repaired: segment 1 can be read by others (mode 0644)" in ended.out
         document = run("verify", "--json").document
         assert (document["ok"], document["chats"][0]["read_only"]) == (False, True)
-    assert "Nothing may be changed" not in run("verify").err
+    assert "is read-only" not in run("verify").err
 
 
 # -- purge
@@ -319,8 +319,8 @@ def test_an_import_that_had_to_take_a_day_says_which(run: Run, tmp_path: Path) -
     written = datetime(2004, 12, 25, 13, 0).astimezone().timestamp()
     os.utime(log, (written, written))
     told = run("import", str(log), "--chat", "feishu:oc_log")
-    assert "no day given, took 2004-12-25 for the first line; use --date" in told.err
-    assert "no day given" not in run("import", str(log), "--chat", "feishu:oc_log", "--date", "2004-12-20").err
+    assert "no date given, assumed 2004-12-25 for the first line; use --date" in told.err
+    assert "no date given" not in run("import", str(log), "--chat", "feishu:oc_log", "--date", "2004-12-20").err
     assert (
         run("import", str(log), "--chat", "feishu:oc_log", "--json").document["imports"][0]["day_taken"] == "2004-12-25"
     )

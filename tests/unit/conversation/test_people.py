@@ -127,7 +127,7 @@ def test_one_name_for_the_process_does_not_serve_several_bots(
     people = make_people(only="Solo")
     introduced(people, "cli_a")
     assert introduced(people, "cli_b", "Second") == "Second"
-    assert "agent.name is for one bot per process" in caplog.text
+    assert "agent.name is for a process with one bot" in caplog.text
 
 
 def test_a_person_has_one_sender_for_every_app(make_people: Any) -> None:

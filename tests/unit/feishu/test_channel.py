@@ -88,4 +88,4 @@ async def test_a_name_that_cannot_be_written_down_hides_no_group(team, tmp_path,
     channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(members, FEISHU))
     await channel.start(lambda _: None)
     assert all(channel.sits_in(f"feishu:{group.chat_id}") for group in (team.group, other))
-    assert caplog.text.count("What the groups are called could not be written down") == 1
+    assert caplog.text.count("The names of groups could not be saved") == 1

@@ -63,16 +63,16 @@ def test_the_only_file_is_meant_and_of_several_the_one_that_is_named() -> None:
     assert chosen(entry("see [image (img_v3_1)]")) == PICTURE
     several = entry("[image (img_v3_1)] and [file: plan.pdf (file_v3_2)]")
     assert chosen(several, "file_v3_2").name == "plan.pdf"
-    with pytest.raises(UnknownNameError, match="carries 2 files") as told:
+    with pytest.raises(UnknownNameError, match="has 2 files") as told:
         chosen(several)
-    assert told.value.hint == "Name one of the keys: img_v3_1 (image), file_v3_2 (plan.pdf)."
-    with pytest.raises(UnknownNameError, match="does not carry img_v3_9"):
+    assert told.value.hint == "Choose one of the keys: img_v3_1 (image), file_v3_2 (plan.pdf)."
+    with pytest.raises(UnknownNameError, match="has no file img_v3_9"):
         chosen(several, "img_v3_9")
 
 
 @pytest.mark.parametrize(("content", "msg_type"), [("[image]", "image"), ("[image (img_v3_1)]", "text")])
 def test_a_message_may_carry_nothing(content: str, msg_type: str) -> None:
-    with pytest.raises(NothingFoundError, match="om_1 carries no picture or file"):
+    with pytest.raises(NothingFoundError, match="om_1 has no picture or file"):
         chosen(entry(content, msg_type))
 
 
@@ -131,14 +131,14 @@ async def test_the_first_bot_that_may_is_asked(team, beta, tmp_path) -> None:
             await fetch(clients[:2], team.group.chat_id, said.message_id, carried(said), tmp_path / "b")
         with pytest.raises(NotPermittedError, match="not in the chat"):
             await fetch(clients[:1], team.group.chat_id, said.message_id, carried(said), tmp_path / "b")
-    with pytest.raises(NotPermittedError, match="no bot to ask"):
+    with pytest.raises(NotPermittedError, match="None of your bots"):
         await fetch([], team.group.chat_id, said.message_id, carried(said), tmp_path / "b")
     assert list((tmp_path / "b").iterdir()) == []
 
 
 async def test_a_file_of_another_message_is_refused(team, tmp_path) -> None:
     said = await team.feishu.say(team.group, team.ada, "[image (img_v3_1)]")
-    with pytest.raises(RequestRefusedError, match="carries no such file"):
+    with pytest.raises(RequestRefusedError, match="has no such file"):
         await fetch([team.client], team.group.chat_id, said.message_id, PICTURE, tmp_path / "files")
 
 
@@ -183,7 +183,7 @@ async def test_half_a_file_is_not_kept(api, client, tmp_path) -> None:
     ("answer", "error", "expected"),
     [
         (refused(234040, 200), MessageGoneError, "not visible"),
-        (httpx.Response(200, json={"code": 0, "msg": "ok"}), UnexpectedAnswerError, "gives no file"),
+        (httpx.Response(200, json={"code": 0, "msg": "ok"}), UnexpectedAnswerError, "returned no file"),
         (httpx.Response(200, json={"size": 3}), UnexpectedAnswerError, "not from Feishu"),
     ],
 )

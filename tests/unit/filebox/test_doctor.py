@@ -93,7 +93,7 @@ def test_files_that_disagree_about_where_an_agent_lives_are_pointed_out(office: 
     there.write_text(there.read_text().replace(str(office.roots["qa_agent"]) + '"', f'{elsewhere}"'))
     (check,) = [check for check in found(office) if check.severity != "ok"]
     assert (check.severity, bool(check.fix)) == ("warning", True)
-    assert check.message.startswith(f"{here} and {there} disagree about where qa_agent lives: ")
+    assert check.message.startswith(f"{here} and {there} disagree about the folder of qa_agent: ")
     for folder in (office.roots["qa_agent"], elsewhere):
         assert f"{folder / 'docs' / 'mailbox'} according to" in check.message
 

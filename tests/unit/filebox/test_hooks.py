@@ -74,7 +74,7 @@ def interrupting(_: object) -> None:
         SimpleNamespace(before_send=broken, delivered=broken),
         SimpleNamespace(before_send=ending, delivered=ending),
         SimpleNamespace(before_send=interrupting, delivered=interrupting),
-        SimpleNamespace(before_send=lambda _: "no draft"),
+        SimpleNamespace(before_send=lambda _: "instead of a draft"),
         SimpleNamespace(before_send=lambda draft: replace(draft, content="")),
         SimpleNamespace(before_send=lambda draft: replace(draft, type="EVIL/..", title="x" * 9999)),
         SimpleNamespace(before_send="not even a function"),
@@ -98,8 +98,8 @@ def test_a_hook_that_hangs_holds_a_mail_up_for_a_limited_time(office: Office, ca
     finally:
         released.set()
     assert sorted(files) == office.files("dev_agent", "inbox")
-    assert ["has not ended" in record.message for record in caplog.records] == [True] * 8 + [False]
-    assert "8 calls of hooks still run" in caplog.records[-1].message
+    assert ["has not finished" in record.message for record in caplog.records] == [True] * 8 + [False]
+    assert "8 calls of hooks are still running" in caplog.records[-1].message
 
 
 @pytest.mark.parametrize("problem", [SystemExit(3), ImportError("no such module")])

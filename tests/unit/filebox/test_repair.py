@@ -181,4 +181,4 @@ def test_a_mailbox_that_cannot_be_put_in_order_can_still_be_read(
     pending.parent.mkdir(exist_ok=True)
     pending.touch()
     assert office.mailbox("dev_agent").names("inbox") == [sent.file]
-    assert "cannot be put in order" in caplog.text
+    assert "cannot be repaired" in caplog.text

@@ -155,7 +155,7 @@ async def test_a_rejected_message_lies_in_cancel(client: InMemoryClient, office:
         ("filebox_resolve_message", {"filename": "a.md"}, "Message not found: a.md"),
         ("filebox_read_message", {"box_type": "inbox", "filename": "../a.md"}, "'../a.md' is not the file name"),
         ("filebox_list_messages", {"box_type": "sent"}, "The argument box_type"),
-        ("filebox_list_messages", {"box_type": "done", "unread": True}, "Only mail in the inbox is unread."),
+        ("filebox_list_messages", {"box_type": "done", "unread": True}, "Only mail in the inbox can be unread."),
         ("filebox_list_messages", {"box_type": "done", "since": "yesterday"}, "'yesterday' is not a time."),
         ("filebox_thread", {"message_id": ID}, f"Message {ID} not found"),
         ("filebox_relevant", {"session_key": "oc_x"}, "This server knows no group transcripts."),
@@ -226,7 +226,7 @@ async def test_a_long_message_says_where_to_read_on(office: Office) -> None:
     wanted = {"box_type": "inbox", "filename": name}
     blocks = (await client.call("filebox_read_message", wanted)).wire["content"]
     assert len(blocks[0]["text"]) == 1000
-    assert blocks[1]["text"].endswith("Read on with offset=1000.")
+    assert blocks[1]["text"].endswith("To read on: offset=1000.")
     last = await client.call("filebox_read_message", wanted, offset=3000)
     assert len(last.wire["content"]) == 1
 

@@ -57,7 +57,7 @@ async def test_without_an_input_the_answer_says_what_to_do(client: InMemoryClien
     for timeout in (0, 0.05):
         answer = await client.call("i_tool", session_id="s", timeout=timeout)
         assert not answer.is_error
-        assert answer.text.endswith("Call i_tool again with the same session_id to go on waiting.")
+        assert answer.text.endswith("Call i_tool again with the same session_id to keep waiting.")
 
 
 @pytest.mark.parametrize("dressed", ["{}", " \n{}", "{} Or do not."])

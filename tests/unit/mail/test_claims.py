@@ -404,7 +404,7 @@ def test_a_time_out_of_bounds_is_refused(claims: Claims, green: Agent, ttl: Any)
         lambda: claims.claim(green.project_id, green, ["a"], ttl),
         lambda: claims.renew(green.project_id, green, None, ttl),
     ):
-        with pytest.raises(InvalidLetterError, match="lasts"):
+        with pytest.raises(InvalidLetterError, match="can last from"):
             call()
 
 
@@ -418,7 +418,7 @@ def test_an_agent_and_a_project_have_so_many_claims_at_the_most(
 ) -> None:
     claims = Claims(mail.database, clock, ClaimOptions(max_of_agent=3, max_in_project=5))
     claims.claim(green.project_id, green, ["a", "b", "c"])
-    with pytest.raises(InvalidLetterError, match="an agent has 3 at most") as caught:
+    with pytest.raises(InvalidLetterError, match="an agent may hold at most 3") as caught:
         claims.claim(green.project_id, green, ["c", "d"])
     assert "Release" in caught.value.hint
     assert claims.claim(green.project_id, green, ["a", "b", "c"]).granted

@@ -127,7 +127,7 @@ def test_the_limit_for_the_text_is_that_of_the_webp(root: Path, repo: Path) -> N
     assert len(convert("![](docs/flow.png)", root, repo, "auto", size - 1).files) == 1
     told = convert("![](docs/flow.png)", root, repo, "inline", size - 1)
     assert len(told.files) == 1
-    assert "too large to stand in the text" in told.problems[0].reason
+    assert "too large for the text" in told.problems[0].reason
 
 
 def test_paths_are_relative_absolute_or_addresses_of_files(root: Path, repo: Path) -> None:
@@ -213,10 +213,10 @@ def test_what_is_no_file_is_refused(root: Path, repo: Path) -> None:
     os.mkfifo(root / "pipe.png")
     for target, reason in {
         "none.png": "no such file",
-        "docs": "no file",
-        ".": "no file",
-        "pipe.png": "no file",
-        "docs/flow.png/x.png": "no folder",
+        "docs": "not a file",
+        ".": "not a file",
+        "pipe.png": "not a file",
+        "docs/flow.png/x.png": "not a folder",
         "a%00b.png": "no such file",
         "\udcff.png": "no such file",
         "n" * 300: "too long",
@@ -232,7 +232,7 @@ def test_no_picture_is_taken_where_the_project_is_the_home_or_the_whole_machine(
     monkeypatch.setenv("HOME", str(root.parent))
     body = f"![]({root}/docs/flow.png)"
     project = wide.replace("~", str(root.parent))
-    assert "so wide" in refused(convert(body, project, repo), body)
+    assert "so large a folder" in refused(convert(body, project, repo), body)
     assert convert(body, root, repo).problems == []
 
 
@@ -241,7 +241,7 @@ def test_a_link_to_the_home_is_as_wide_as_the_home(
 ) -> None:
     monkeypatch.setenv("HOME", str(root))
     (tmp_path / "link").symlink_to(root)
-    assert "so wide" in refused(convert("![](docs/flow.png)", tmp_path / "link", repo), "![](docs/flow.png)")
+    assert "so large a folder" in refused(convert("![](docs/flow.png)", tmp_path / "link", repo), "![](docs/flow.png)")
 
 
 def test_a_project_without_a_folder_has_no_local_pictures(repo: Path) -> None:
@@ -252,13 +252,13 @@ def test_a_project_without_a_folder_has_no_local_pictures(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no PNG"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no PNG"),
-        (b"%PDF-1.4", "no PNG"),
-        (b"II*\0" + b"\0" * 100, "no PNG"),
+        (b"", "not a readable PNG"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a readable PNG"),
+        (b"%PDF-1.4", "not a readable PNG"),
+        (b"II*\0" + b"\0" * 100, "not a readable PNG"),
         (noise()[:-2000], "damaged"),
         (noise(kind="JPEG")[:3000], "damaged"),
-        (picture(kind="GIF")[:20], "no PNG"),
+        (picture(kind="GIF")[:20], "not a readable PNG"),
         (b"\0" * (MOST_BYTES + 1), "MB"),
     ],
     ids=range(8),
@@ -316,7 +316,7 @@ def test_pictures_longer_than_webp_can_be_are_refused() -> None:
 
 
 def test_a_message_has_a_bound_for_the_pixels_of_all_its_pictures() -> None:
-    with pytest.raises(ImageRefusedError, match="together"):
+    with pytest.raises(ImageRefusedError, match="in total"):
         to_webp(picture((100, 100)), most_pixels=9_999)
 
 
@@ -339,7 +339,7 @@ def test_no_more_pictures_than_a_message_may_have_are_taken(root: Path, repo: Pa
     assert len(converted.files) == MOST_IMAGES
     assert converted.body_md.endswith(f" ![](22.png) ![]({converted.files[0]})")
     assert [problem.reason for problem in converted.problems] == [
-        "A message takes at most 20 pictures; the others stay as they were written."
+        "A message can have at most 20 pictures; the others stay as they were written."
     ]
 
 

@@ -131,7 +131,7 @@ async def test_what_is_no_place_in_a_list_is_an_error_or_an_empty_page(
 ) -> None:
     answer = await client.call(tool, {"project_key": BACKEND, "before": before})
     assert "Internal error" not in answer.text
-    assert not answer.is_error or "Give `before` as an earlier answer told it." in answer.text
+    assert not answer.is_error or "Pass `before` exactly as an earlier answer gave it." in answer.text
 
 
 # -- acknowledgements

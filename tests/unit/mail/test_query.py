@@ -92,12 +92,12 @@ def test_queries_are_understood(typed: str, meant: object, index: sqlite3.Connec
         ("AND", None, "operator"),
         ("", None, "no word"),
         ("()", None, "no word"),
-        ("-> !!", None, "neither a letter nor a digit"),
+        ("-> !!", None, "without letters or digits"),
         ("\0\ud800", None, "no word"),
         ("a OR", Term("a"), "operator"),
         ("NOT", None, "operator"),
         ("OR a", Term("a"), "operator"),
-        ("a -> b", Both((Term("a"), Term("b"))), "neither"),
+        ("a -> b", Both((Term("a"), Term("b"))), "without letters or digits"),
     ],
 )
 def test_what_cannot_be_meant_is_left_out_with_a_reason(typed: str, meant: object, reason: str) -> None:

@@ -286,7 +286,7 @@ async def test_messages_are_found_with_the_words_marked(client: InMemoryClient) 
         assert (hit["id"], hit["from"]) == (sent["id"], "GreenCastle")
     assert "**POL-358**" in hit["snippet"] or "**goes**" in hit["snippet"]
     limit = client.server.tools["search_messages"].signature.schema["properties"]["limit"]
-    assert limit["description"] == f"How many at the most, up to {MOST_FOUND}."
+    assert limit["description"] == f"How many at most, up to {MOST_FOUND}."
     odd = await told(client, "search_messages", {"project_key": BACKEND, "query": "*("})
     assert odd["messages"] == []
     assert odd["notes"]
@@ -414,7 +414,7 @@ async def test_the_guard_is_put_into_a_repository_and_taken_out_again(client: In
         ("acknowledge_message", {**GREEN, "message_id": "msg_1"}, "GreenCastle has no message msg_1 in its inbox.", ""),
         ("summarize_thread", {"project_key": BACKEND, "thread_id": "TKT-9"}, "There is no thread TKT-9", "thread_id"),
         ("search_messages", {"project_key": "/none", "query": "x"}, "There is no project /none.", "create_agent"),
-        ("create_agent", {"project_key": " ", "program": "p", "model": "m"}, "A project's key is a text", ""),
+        ("create_agent", {"project_key": " ", "program": "p", "model": "m"}, "A project's key must be", ""),
         ("register_agent", {"project_key": BACKEND, "agent_name": "GREENCASTLE"}, "GreenCastle is registered", ""),
         ("install_precommit_guard", {"project_key": BACKEND, "code_repo_path": "/nowhere/at/all"}, "", "/nowhere"),
     ],

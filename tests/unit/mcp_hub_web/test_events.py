@@ -115,7 +115,7 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
     await asyncio.wait_for(viewer.called.wait(), PATIENCE)
     looking.cancel()
     assert json.loads(viewer.waiting[0].partition("data: ")[2]) == {"room": "groups", "what": "messages"}
-    assert "mail cannot be looked at" in caplog.text
+    assert "mail cannot be read" in caplog.text
 
 
 async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_it_can(

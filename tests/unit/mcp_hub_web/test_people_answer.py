@@ -159,4 +159,4 @@ async def test_a_message_to_an_agent_of_which_nobody_has_heard_is_refused_in_wor
     async with page(url, PEOPLE) as people:
         refused = await written(people, "m2", "Nobody")
         assert refused.ErrorNotification.code == "invalid_question"
-        assert "waits in i_tool" in refused.ErrorNotification.message
+        assert "is waiting in i_tool" in refused.ErrorNotification.message

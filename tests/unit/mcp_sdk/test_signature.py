@@ -130,7 +130,7 @@ def test_a_tool_without_arguments_takes_none() -> None:
     def nothing() -> None:
         """Takes nothing."""
 
-    with pytest.raises(ArgumentsError, match=r"There is no argument limit: this takes none\."):
+    with pytest.raises(ArgumentsError, match=r"There is no argument limit: it takes none\."):
         Signature(nothing).parse({"limit": 1})
 
 

@@ -168,7 +168,7 @@ async def test_a_chat_that_cannot_be_read_for_a_while_is_followed_again(
     with caplog.at_level(logging.WARNING):
         path.rename(away)
         path.mkdir()
-        await until(lambda: "cannot be followed, and is tried again" in caplog.text)
+        await until(lambda: "cannot be followed; trying again" in caplog.text)
     path.rmdir()
     away.rename(path)
     failures = len(caplog.records)

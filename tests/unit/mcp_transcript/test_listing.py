@@ -51,7 +51,7 @@ def test_many_chats_come_in_pages(view: View, say: Say) -> None:
     second = chats_text(view, limit=20, offset=20)
     assert first.splitlines()[-1] == "1 to 20 of 25 chats. More: the same with offset=20."
     assert len({chat["session_key"] for chat in objects(first) + objects(second)}) == 25
-    assert chats_text(view, limit=20, offset=30).splitlines()[-1].endswith("an offset of 30 is behind the last one.")
+    assert chats_text(view, limit=20, offset=30).splitlines()[-1].endswith("offset 30 is past the last one.")
 
 
 def test_a_list_keeps_within_its_characters(view: View, say: Say) -> None:

@@ -137,9 +137,9 @@ def test_a_place_can_be_a_message_or_a_time(store: GroupTranscriptStore, say: Sa
 def test_what_is_no_place_is_an_error_that_says_what_is(store: GroupTranscriptStore, say: Say, place: str) -> None:
     say("hello")
     for page in (paging.before, paging.after):
-        with pytest.raises(InvalidCursorError, match=r"is no place to read") as error:
+        with pytest.raises(InvalidCursorError, match=r"is not a place to read") as error:
             page(store, KEY, place, 5, None)
-        assert "the id of a message of this chat" in error.value.hint
+        assert "the id of a message in this chat" in error.value.hint
         assert len(str(error.value)) < 300
         assert "\n" not in str(error.value)
 

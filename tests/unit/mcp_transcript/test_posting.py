@@ -34,7 +34,7 @@ async def test_a_post_is_queued_for_a_bot_of_the_chat(view: View, say: Say) -> N
     answer = await posted(view, reply_to="om_0")
     assert (answer["state"], answer["session_key"]) == ("queued", KEY)
     assert answer["after"] == view.store.end(KEY)
-    assert "first bot that sits in the chat" in answer["note"]
+    assert "first bot in the chat" in answer["note"]
     with Outbox(view.store.base_dir) as outbox:
         job = outbox.take("test", [KEY])
         assert job is not None
@@ -108,15 +108,15 @@ async def test_bots_that_only_stand_in_messages_count_too(make_store: Callable[.
 async def test_it_is_said_when_no_bot_was_seen_in_the_chat(view: View, say: Say) -> None:
     say("before")
     say("hello", key="feishu:oc_other")
-    assert "No bot was seen" not in (await posted(view))["note"]
-    assert "No bot was seen in this chat yet" in (await posted(view, "oc_other"))["note"]
+    assert "No bot has been seen" not in (await posted(view))["note"]
+    assert "No bot has been seen in this chat yet" in (await posted(view, "oc_other"))["note"]
 
 
 async def test_a_chat_without_messages_can_be_posted_to_and_is_doubted(view: View, say: Say) -> None:
     say("before")
     answer = await posted(view, "oc_new")
     assert answer["session_key"] == "feishu:oc_new"
-    assert "Nothing was ever recorded in this chat" in answer["note"]
+    assert "Nothing has been recorded in this chat" in answer["note"]
     with pytest.raises(UnknownNameError):
         await posted(view, "new")
 

@@ -31,12 +31,12 @@ def test_hits_come_newest_first_with_their_chat_and_id(view: View, say: Say) -> 
     say("nothing")
     say("报警 two", key="feishu:oc_other")
     head, *lines, foot = found(view, "报警")
-    assert head.startswith('Messages that contain "报警", the newest first.')
+    assert head.startswith('Messages that contain "报警", newest first.')
     assert [(hit["chat"], hit["id"], hit["from"]) for hit in hits(lines)] == [
         ("feishu:oc_other", "om_2", "Ada"),
         (KEY, "om_0", "Ada"),
     ]
-    assert foot.startswith("To read what stands around one")
+    assert foot.startswith("To read what was said around one")
 
 
 def test_in_one_chat_only_its_messages_are_found(view: View, say: Say) -> None:
@@ -94,7 +94,7 @@ def test_a_search_goes_on_where_its_time_was_over_and_says_how_far_it_came(view:
     ticks = iter(range(1000))
     search = Search(view, "needle", None, 20, clock=lambda: next(ticks))
     assert not search.go_on(1)
-    assert search.text(8000).splitlines()[-1].startswith("Looked into 1 of 5 chats so far;")
+    assert search.text(8000).splitlines()[-1].startswith("Searched 1 of 5 chats so far;")
     rounds = 1
     while not search.go_on(1):
         rounds += 1

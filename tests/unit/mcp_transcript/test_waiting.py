@@ -80,7 +80,7 @@ async def test_nothing_came_is_an_answer_with_a_cursor(view: View, say: Say) -> 
     lines = await wait(view, timeout=0)
     assert lines == [
         "Nothing new in feishu:oc_team within 0 s.",
-        f"To wait on: transcript_wait with after={view.store.end(KEY)}",
+        f"To keep waiting: transcript_wait with after={view.store.end(KEY)}",
     ]
 
 

@@ -285,7 +285,7 @@ async def test_a_session_that_cannot_be_saved_is_reported_and_tried_again(
     other.recall(KEY, "om_1")
     agent.sessions.broken = True
     agent.sessions.get_or_create(SESSION)
-    assert "may still stand in nanobot's session" in caplog.text
+    assert "may still be in nanobot's session" in caplog.text
     agent.sessions.broken = False
     agent.sessions.cached.clear()
     agent.sessions.get_or_create(SESSION)

@@ -222,7 +222,7 @@ async def test_a_gate_that_fails_leaves_the_decision_to_nanobot(
     await here.say("not for the bot")
     meant = await here.say("Alpha, hello")
     assert here.handled == [meant]
-    assert "could not be decided" in caplog.text
+    assert "Could not decide who is meant" in caplog.text
 
 
 async def test_commands_are_nanobots_unless_they_are_another_bots(talk: Callable[..., Talk]) -> None:
@@ -300,8 +300,8 @@ async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
     monkeypatch.setattr(gate, "note", full)
     asked = await here.say("who knows when the next release is?")
     assert here.handled == [asked]
-    assert "could not be noted" in caplog.text
-    assert "It could not be decided" not in caplog.text
+    assert "could not be logged" in caplog.text
+    assert "Could not decide" not in caplog.text
 
 
 async def test_an_answer_whose_claim_another_bot_took_over_is_not_sent(talk: Callable[..., Talk]) -> None:

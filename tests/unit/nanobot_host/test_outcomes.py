@@ -117,7 +117,7 @@ async def test_a_turn_that_ended_well_or_that_is_another_channels_is_left_alone(
         handler(SimpleNamespace(context=SimpleNamespace(channel="telegram", metadata={}), outcome="failed"))
         handler(SimpleNamespace())
     assert noted(host) == []
-    assert "cannot be told" in caplog.text
+    assert "Could not tell how a turn" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_while_nobody_can_tell_a_chat_counts_as_private(caplog: pytest.LogCaptur
             raise StoreUnavailableError("The other side is away.")
 
     assert "oc_group" in PrivateChats(Away("nowhere"))
-    assert "until the record can be asked" in caplog.text
+    assert "until the record can be read" in caplog.text
 
 
 def test_a_folder_that_refuses_is_reported_and_the_chat_stays_private(
@@ -59,7 +59,7 @@ def test_a_folder_that_refuses_is_reported_and_the_chat_stays_private(
     chats = PrivateChats(FileMarks(tmp_path / "t"))
     chats.remember("oc_private")
     assert "oc_private" in chats
-    assert "until the next restart only" in caplog.text
+    assert "only until the next restart" in caplog.text
 
 
 def test_an_expected_message_that_was_not_handed_over_belongs_to_nobody() -> None:

@@ -61,7 +61,7 @@ def test_a_mark_that_cannot_be_read_is_told_and_counts_as_none(base: Path, caplo
     path.unlink()
     path.symlink_to(base)
     assert Watermarks(FileMarks(base)).load("cli_a", SESSION) is None
-    assert f"How far a session was told cannot be read: {path} is not a plain file" in caplog.text
+    assert f"A session's read position cannot be read: {path} is not a plain file" in caplog.text
 
 
 def test_what_is_kept_of_a_session_is_bounded() -> None:
@@ -111,7 +111,7 @@ def test_a_disk_that_refuses_costs_only_the_next_restart(
     marks = Watermarks(FileMarks(base))
     marks.save("cli_a", SESSION, Watermark("c1"))
     assert marks.load("cli_a", SESSION) == Watermark("c1")
-    assert "until the next restart only" in caplog.text
+    assert "only until the next restart" in caplog.text
 
 
 def test_the_quietest_sessions_are_pruned(base: Path) -> None:

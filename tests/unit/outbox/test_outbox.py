@@ -382,7 +382,7 @@ def test_two_messages_for_one_post_are_told_and_both_can_be_answered(
     outbox.sent(first, "om_1")
     outbox.sent(second, "om_2")
     assert outbox.status(post_id).message_id == "om_1"
-    assert "stands twice" in caplog.text
+    assert "was sent twice" in caplog.text
     assert outbox.offer_reply(reply(reply_to="om_2"))
 
 

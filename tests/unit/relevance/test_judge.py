@@ -184,7 +184,7 @@ async def test_what_is_no_answer_of_a_chat_endpoint_is_no_answer_of_the_judge(
     async with TestServer(app) as server:
         judge = OpenAIJudge("m", base_url=str(server.make_url("/")))
         if reply is None:
-            with pytest.raises(ResponderError, match="not as a chat endpoint does"):
+            with pytest.raises(ResponderError, match="not like a chat endpoint"):
                 await judge.reply(Prompt("", ""))
         else:
             assert await judge.reply(Prompt("", "")) == reply

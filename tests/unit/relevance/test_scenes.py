@@ -73,16 +73,16 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("from: Bo,", "from: Carol,", "is by Carol, who is no member"),
+        ("from: Bo,", "from: Carol,", "is by Carol, who is not a member"),
         ("reply: 2", "reply: 3", "replies to line 3, which is not before it"),
         ("one_of: [Beta]", "one_of: [Gamma]", "expects Gamma, which is no bot"),
         ("kind: courtesy", "kind: nice", "is of the kind nice; kinds are address,"),
         ("people: [Ada, Bo]", "people: [Ada, Ada]", "two members have the same name"),
         ("after: 5", "later: 5", "contains unknown field `later`"),
-        ("group: web", "group: [", "is no group with scenes"),
-        ("group: web", "[" * 5000, "is no group with scenes"),
+        ("group: web", "group: [", "is not a group with scenes"),
+        ("group: web", "[" * 5000, "is not a group with scenes"),
         ("one_of: [Beta]", "one_of: []", "expects one of nobody"),
-        ("expect: nobody", "expect: somebody", "is no group with scenes"),
+        ("expect: nobody", "expect: somebody", "is not a group with scenes"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, old: str, new: str, told: str) -> None:

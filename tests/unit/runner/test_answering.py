@@ -73,7 +73,7 @@ def add(stage: Any, mind: Mind, name: str = "Alpha", **parts: Any) -> Any:
         (Mind("Hello."), ("answered", None)),
         (Mind(" \n"), ("said_nothing", None)),
         (Mind(error=ResponderError("The model is away.")), ("failed", "The model is away.")),
-        (Mind(error=KeyError("x")), ("failed", "The answer ended with an error of the program: KeyError.")),
+        (Mind(error=KeyError("x")), ("failed", "The answer failed with a program error: KeyError.")),
     ],
 )
 async def test_what_became_of_an_answer_is_noted(stage: Any, mind: Mind, noted: tuple[str, str | None]) -> None:

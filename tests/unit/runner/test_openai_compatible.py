@@ -113,7 +113,7 @@ async def endpoint(body: bytes, content_type: str, status: int = 200) -> AsyncIt
 )
 async def test_something_that_is_no_chat_endpoint_is_told(body: bytes, content_type: str) -> None:
     async with endpoint(body, content_type) as url:
-        with pytest.raises(ResponderError, match="not as a chat endpoint") as caught:
+        with pytest.raises(ResponderError, match="not like a chat endpoint") as caught:
             await answer(url)
     assert url in str(caught.value)
     assert "/v1" in caught.value.hint

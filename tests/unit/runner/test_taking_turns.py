@@ -250,7 +250,7 @@ async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
     await stage.chat.say("who can?")
     assert await stage.chat.answers(1) == ["I can."]
     await stage.quiet()
-    assert ("could not be noted" in caplog.text) == (error is not None)
+    assert ("could not be logged" in caplog.text) == (error is not None)
 
 
 @pytest.mark.parametrize("error", [None, OSError("The disk is full.")])

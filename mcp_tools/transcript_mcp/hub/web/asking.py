@@ -101,17 +101,17 @@ def event_json(value: Any) -> str:
 async def body_of(request: web.Request) -> Asked:
     """The fields of a JSON body; a page from elsewhere cannot send that kind."""
     if request.content_type.lower() != "application/json":
-        raise _wrong("The body is JSON and says so.", 415)
+        raise _wrong("The body must be JSON, with that Content-Type.", 415)
     try:
         values = json.loads(await whole_body(request))
     except (ValueError, RecursionError):
-        raise _wrong("The body is no JSON.") from None
+        raise _wrong("The body is not JSON.") from None
     if not isinstance(values, dict):
-        raise _wrong("The body is no JSON object.")
+        raise _wrong("The body is not a JSON object.")
     return Asked(values, request[CALLER].name)
 
 
 def _wrong(sentence: str, status: int = 400) -> web.HTTPException:
-    answer = error_response(status, "wrong_request", sentence, "docs/en/web.md lists what the page asks for.")
+    answer = error_response(status, "wrong_request", sentence, "docs/en/web.md lists what the page requests.")
     kind = web.HTTPBadRequest if status == 400 else web.HTTPUnsupportedMediaType
     return kind(text=answer.text, content_type="application/json")

@@ -66,9 +66,9 @@ class Looking:
             try:
                 await watch(tell, looked)
             except (TranscriptError, OSError) as error:
-                logger.debug("%s cannot be looked at: %s", room, error)
+                logger.debug("%s cannot be read: %s", room, error)
             except Exception:
-                logger.exception("%s cannot be looked at", room)
+                logger.exception("%s cannot be read", room)
             missed = True
             await asyncio.sleep(_AFTER_TROUBLE)
 

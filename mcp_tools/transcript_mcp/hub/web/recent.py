@@ -21,10 +21,13 @@ _LONGEST: Final = 600
 _BROWSER: Final = "Mozilla"
 _PACKAGES: Final = ("nanobot_transcript", "transcript_mcp")
 _ADVICE: Final = (
-    ("transcript_mcp.filebox", "Look at the agents' folders in .filebox; `nanobot-transcript doctor` checks each."),
-    ("transcript_mcp.mail", "Run `nanobot-transcript mail doctor`: it says what to mend and mends it."),
+    (
+        "transcript_mcp.filebox",
+        "Check the agents' folders in .filebox; `nanobot-transcript doctor` checks each of them.",
+    ),
+    ("transcript_mcp.mail", "Run `nanobot-transcript mail doctor`: it says what is wrong and repairs it."),
     ("nanobot_transcript", "Run `nanobot-transcript doctor`: it checks the record, its disk and its locks."),
-    ("transcript_mcp", "Look for the same time in the hub's log; `nanobot-transcript doctor` checks the rest."),
+    ("transcript_mcp", "Find the same time in the hub's log; `nanobot-transcript doctor` checks the rest."),
 )
 
 

@@ -24,21 +24,21 @@ _ORDINARY: Final = frozenset({"no_output", "queue_full"})
 
 _CONNECT: Final[Mapping[str, tuple[str, str]]] = {
     "invalid_argument": (
-        "A program sent something about a question that cannot be read or used.",
-        "The program was told what is wrong with it: look at what it says.",
+        "A program sent data about a question that cannot be read or used.",
+        "The program was told what is wrong: check its output.",
     ),
     "not_found": (
-        "A program named a question that is not there.",
-        "It was asked with another token, or its program has the wrong id.",
+        "A program named a question that does not exist.",
+        "The question was asked with another token, or the program has the wrong id.",
     ),
-    "resource_exhausted": ("A program sent more about a question than is taken.", "Let it send less at once."),
+    "resource_exhausted": ("A program sent more data about a question than is allowed.", "Have it send less at once."),
     "unimplemented": (
-        "A program called something of the questions that there is not.",
-        "docs/en/assistant.md lists the calls; the program may be made for another version.",
+        "A program called a method for questions that does not exist.",
+        "docs/en/assistant.md lists the calls; the program may be for another version.",
     ),
     "unavailable": (
-        "A call about a question could not be served.",
-        "Look for the same time in the hub's log; `nanobot-transcript doctor` checks the disk.",
+        "A call about a question failed.",
+        "Find the same time in the hub's log; `nanobot-transcript doctor` checks the disk.",
     ),
 }
 """Connect's codes; its own sentences may quote what was sent. That a program has waited for as long as it would, or has
