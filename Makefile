@@ -68,6 +68,10 @@ web: ## build the web UI from web/ into the package; ARGS=--lock resolves its No
 	@$(SETUP) check
 	@$(BIN)/python tools/web.py $(ARGS)
 
+pictures: ## make the README's pictures again: a demo in each language, at a terminal and on its page
+	@$(SETUP) test
+	@PYTHONPATH=tests $(BIN)/python -m tools.pictures
+
 bench: ## measure against the named baselines, a table at a time; ARGS=mail one room, ARGS=--help says more
 	@$(SETUP) test
 	@$(BIN)/python -m benchmarks $(ARGS)

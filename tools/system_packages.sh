@@ -17,6 +17,7 @@ want chromium-headless-shell chromium-headless-shell chromium chromium-browser g
 want curl curl
 want dash dash
 want "nodejs npm" node
+want systemd systemd-analyze
 [ -x /usr/sbin/nginx ] || want nginx-light nginx
 
 if [ -z "$missing" ]; then

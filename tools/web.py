@@ -94,7 +94,8 @@ def fingerprint() -> str:
 def sources() -> Iterator[Path]:
     """The files, in the order of their names."""
     found = [WEB / name for name in CONFIGS]
-    found += [path for path in (WEB / "src").rglob("*") if path.is_file() and not path.name.startswith(".")]
+    for folder in ("public", "src"):
+        found += [path for path in (WEB / folder).rglob("*") if path.is_file() and not path.name.startswith(".")]
     yield from sorted(found, key=lambda path: path.relative_to(WEB).as_posix())
 
 

@@ -18,6 +18,7 @@ from nanobot_transcript.cli import (
     run,
     searching,
     serve,
+    service,
     stats,
     transfer,
     upkeep,
@@ -87,4 +88,5 @@ app.command()(doctor.doctor)
 app.command("mcp-config", cls=PlainUsage)(mcp_config.mcp_config)
 app.add_typer(gate.app, name="gate")
 app.add_typer(mail.app, name="mail")
+app.add_typer(service.app, name="service")
 app.add_typer(config.app, name="config")

@@ -15,7 +15,7 @@ from nanobot_transcript.cli.problems import UsageError
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
 
-__all__ = ["endpoint_of", "variable"]
+__all__ = ["endpoint_of", "program", "variable"]
 
 _ONE_SERVER: Final = re.compile(r"/mcp/([a-z_]+)$")
 
@@ -47,7 +47,7 @@ def endpoint_of(
             raise UsageError(f"{client.title} takes no token from a variable, and none is written down.", hint=hint)
     settings = read_settings(config, store)
     _warn_of_variables(client, settings)
-    return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))
+    return Endpoint(names, program(), ("mcp", ",".join(names), *_origin(settings)))
 
 
 def variable(server: str) -> str:
@@ -87,7 +87,7 @@ def _warn_of_variables(client: Client, settings: "LoadedSettings") -> None:
         notice(f"WARNING: {name} counts here, but {client.title} may not see it; write it into a configuration file.")
 
 
-def _program() -> str:
+def program() -> str:
     """The whole path, because a client with windows does not know the PATH of this terminal."""
     beside = Path(sys.executable).with_name("nanobot-transcript")
     return str(beside) if beside.exists() else shutil.which("nanobot-transcript") or "nanobot-transcript"

@@ -10,6 +10,7 @@ import typer
 from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE, described
+from nanobot_transcript.cli.supervised import tell_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,7 @@ async def _work(make: "Callable[[], Composed]", record: str, *, jsonl: bool) -> 
     names = [hosted.name for hosted in runner.agents]
     way = f" ({composed.ways})" if composed.ways else ""
     notice(f"Record: {record}\nConnecting {', '.join(names)}{way} …")
+    tell_ready()  # a platform that cannot be reached is waited for, as long as it takes
     announcing = asyncio.ensure_future(_announce(runner, jsonl=jsonl))
     try:
         await runner.run(signals=True)

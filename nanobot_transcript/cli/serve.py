@@ -13,6 +13,7 @@ import typer
 from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings, warn_of_record
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
+from nanobot_transcript.cli.supervised import tell_ready
 from nanobot_transcript.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             await _listen_again(runner, settings)
         gc.collect()
         gc.freeze()  # what a hub is made of stays: looking through it again and again would stop all its clients
+        tell_ready()
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
         else:
@@ -114,6 +116,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
             for line in _addresses(page_at(name, port), settings, rooms):
                 notice(line)
+            _show_to_phones(name, port, settings, rooms)
         return await stopped
     finally:
         await runner.cleanup()
@@ -136,6 +139,29 @@ def _addresses(page: str, settings: "Settings", rooms: Collection[str]) -> Itera
             yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
         if settings.assistant.listen is not None:
             yield f"Programs of Agent Assistant find it at {settings.assistant.listen}, too."
+
+
+def _show_to_phones(host: str, port: int, settings: "Settings", rooms: Collection[str]) -> None:
+    """Where other devices find the page, and on a terminal the code by which a phone opens it. Nothing where the hub is
+    for this machine only, or no token opens a page."""
+    from nanobot_transcript.cli.phone import drawn_on_terminal, network_address, with_token
+    from nanobot_transcript.settings.addresses import url_of
+
+    token = settings.hub.page_token
+    asks = _holds_questions(settings, rooms) and settings.assistant.tokens
+    address = network_address(host)
+    if address is None or not (token or asks):
+        return
+    page = f"{url_of(address, port)}/"
+    notice(f"From other devices in your network: {page} asks for the token. Plain http: use it in a network you trust.")
+    code = drawn_on_terminal(with_token(page, token.get_secret_value()) if token else f"{page}#/questions")
+    if code is not None:
+        notice(
+            "Or scan this with a phone. It holds hub.page_token, so do not show it to others:"
+            if token
+            else "Or scan this with a phone:"
+        )
+        typer.echo(code)
 
 
 def _holds_questions(settings: "Settings", rooms: Collection[str]) -> bool:

@@ -1,6 +1,7 @@
 """Reading the settings: command line over environment over file over defaults, each value with its origin."""
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,12 @@ class LoadedSettings(Settings):
     def origin_of(self, key: str) -> Origin:
         """Where the value of a dotted key came from."""
         return origin_of(key, self._sources)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables of this process's environment that a setting is made of; those of a ``.env`` are none of it."""
+        origins = (origin for source in self._sources for origin in source.origins.values())
+        return frozenset(name for origin in origins for name in origin.variables if name in os.environ)
 
     def values(self) -> Iterator[Value]:
         """Every setting in effect; secrets are masked, filled-in ``${VAR}`` are shown as written."""

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Section)
 
-_TAKEN = frozenset({"file", "unknown", "values"})
+_TAKEN = frozenset({"file", "unknown", "values", "variables"})
 """What settings that were loaded have besides."""
 
 

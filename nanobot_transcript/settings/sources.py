@@ -47,6 +47,13 @@ class Origin:
     def __str__(self) -> str:
         return f"{self.kind} {self.where}".rstrip()
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the environment that the value is made of."""
+        if self.kind == "environment":
+            return (self.where,)
+        return tuple(_REFERENCE.findall(self.written or ""))
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

@@ -33,9 +33,14 @@ class Demo(Watched):
         super().__init__(command, env, terminal=terminal)
 
     @property
+    def coloured(self) -> str:
+        """Everything printed, as a terminal gets it."""
+        return super().seen
+
+    @property
     def seen(self) -> str:
         """Everything printed, as text."""
-        return _ESCAPES.sub("", super().seen).replace("\r", "")
+        return _ESCAPES.sub("", self.coloured).replace("\r", "")
 
     @property
     def document(self) -> Any:

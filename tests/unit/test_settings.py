@@ -319,6 +319,19 @@ def test_references_inside_a_mapping_are_shown_as_written(
     assert shown == {"user": "${WHO}", "metadata": {"also": "${WHO}"}, "temperature": 0.2}
 
 
+def test_settings_know_the_variables_they_are_made_of(
+    write: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("NANOBOT_TRANSCRIPT_HUB__PORT=9000\n", encoding="utf-8")
+    for name in ("NANOBOT_TRANSCRIPT_STORE__FSYNC", "MY_HUB", "UNUSED"):
+        monkeypatch.setenv(name, "always")
+    monkeypatch.setenv("MCP_MAIL_STORE", str(tmp_path))
+    path = write("hub:\n  tokens: {a: '${MY_HUB}-a-token'}\nagents:\n  cli_a: {name: A, app_secret: '${NOT_SET}'}\n")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_CONFIG", str(path))
+    assert load_settings().variables == {"NANOBOT_TRANSCRIPT_STORE__FSYNC", "MCP_MAIL_STORE", "MY_HUB"}
+
+
 def test_a_reference_to_nothing_is_an_error(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_SUCH_VARIABLE", raising=False)
     path = write("agent: {name: '${NO_SUCH_VARIABLE}'}")

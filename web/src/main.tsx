@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "@/App";
 import { startDrafts as startAnswers } from "@/lib/assistant/drafts";
 import { startDrafts } from "@/lib/drafts";
+import { startInstalling } from "@/lib/installing";
 import { startTheme } from "@/lib/theme";
 import { takeToken } from "@/lib/token";
 import "@/index.css";
@@ -11,6 +12,7 @@ takeToken();
 startAnswers();
 startDrafts();
 startTheme();
+startInstalling();
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

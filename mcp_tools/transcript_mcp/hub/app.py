@@ -22,7 +22,7 @@ from transcript_mcp.hub.web import Site
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["create_app"]
+__all__ = ["access_of", "create_app"]
 
 
 def create_app(
@@ -39,7 +39,7 @@ def create_app(
     rooms = build_rooms(settings) if rooms is None else rooms
     built = {name: room.server for name, room in rooms.items()}
     site = Site(settings, rooms)
-    access = _access(settings, asks=site.asks)
+    access = access_of(settings, asks=site.asks)
     metrics, on_their_own, of_pages = Metrics(built), set[web.AbstractRoute](), set[web.AbstractRoute]()
     app = web.Application(
         middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, of_pages, reading)],
@@ -70,7 +70,8 @@ def create_app(
     return app
 
 
-def _access(settings: Settings, *, asks: bool) -> Access:
+def access_of(settings: Settings, *, asks: bool = True) -> Access:
+    """Who may come into the hub of these settings; with ``asks`` it holds questions. Raises as ``create_app`` does."""
     hub = settings.hub
     tokens, agents, askers = (_plain(each.tokens) for each in (hub, settings.filebox, settings.assistant))
     page_token = hub.page_token.get_secret_value() if hub.page_token is not None else None

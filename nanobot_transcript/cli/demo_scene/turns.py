@@ -46,9 +46,9 @@ class Turns:
         return self._guard.limits.hops
 
     def noted(self, message: Message) -> dict[str, Noted]:
-        """What the bots noted about a message, by name."""
+        """What the bots noted about a message, by name and in the order of the names, whichever noted it first."""
         entry = self._record.store.get(self._key, message.message_id)
-        return self._noted(entry) if entry else {}
+        return dict(sorted(self._noted(entry).items())) if entry else {}
 
     def verdict(self, app: App, message: Message) -> Verdict:
         """What the loop guard says of an answer of this bot to a message that stands in the record."""

@@ -65,6 +65,13 @@ async def test_nothing_is_over_before_every_bot_has_decided(talk: Talk) -> None:
     assert talk.turns.are_over(message)
 
 
+async def test_what_bots_noted_is_told_in_the_order_of_their_names(talk: Talk) -> None:
+    message = await talk.person("does anybody know?")
+    for app in (talk.beta, talk.alpha):
+        talk.decides(app, message, False, is_open=True)
+    assert list(talk.turns.noted(message)) == ["Alpha", "Beta"]
+
+
 async def test_each_bot_that_is_asked_has_to_answer(talk: Talk) -> None:
     message = await talk.person("@Alpha @Beta are you there?")
     talk.decides(talk.alpha, message, True)

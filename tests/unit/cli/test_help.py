@@ -47,7 +47,7 @@ def first_sentence(command: Any) -> str:
 
 def test_each_list_of_commands_has_the_first_sentence_of_each_in_full(help_of: Help) -> None:
     groups = {path: command.commands for path, command in COMMANDS.items() if hasattr(command, "commands")}
-    assert len(groups) == 5
+    assert len(groups) == 7
     for path, below in groups.items():
         shown = one_line(help_of(*path).partition("\nCommands:\n")[2])
         missing = [name for name, each in below.items() if f"{name} {first_sentence(each)}" not in shown]

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 from aiohttp import ClientSession
+from PIL import Image
 from support.hubs import listening, small_server
 
 from nanobot_transcript.settings import Settings
@@ -48,8 +49,11 @@ def test_there_is_one_script_and_one_style_sheet_and_they_are_small() -> None:
 
 def test_the_page_names_built_files_only_and_holds_no_script() -> None:
     page = (DIST / "index.html").read_text(encoding="utf-8")
-    named = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert sorted(name.removeprefix("./") for name in named) == [name for name in BUILT if name.startswith("assets/")]
+    named = {name.removeprefix("./") for name in re.findall(r'(?:src|href)="([^"]+)"', page)}
+    assert named - {"manifest.webmanifest", "apple-touch-icon.png"} == {
+        name for name in BUILT if name.startswith("assets/")
+    }
+    assert named <= set(BUILT)
     assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>", page) == []
     assert "<style" not in page
 
@@ -128,6 +132,37 @@ async def test_the_page_is_open_to_all_and_its_files_are_kept_for_good() -> None
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
+
+
+async def test_what_installs_the_page_is_open_to_all_and_asked_for_again_at_each_visit() -> None:
+    settings = Settings.model_validate({"hub": {"tokens": {"me": "a-long-token"}}})
+    kinds = {".png": "image/png", ".webmanifest": "application/manifest+json"}
+    files = [name for name in BUILT if "/" not in name and Path(name).suffix in kinds]
+    async with (
+        listening(create_app(settings, {"small": Room(small_server())})) as address,
+        ClientSession(address) as session,
+    ):
+        for name in files:
+            async with session.get(f"/{name}") as answer:
+                assert (answer.status, answer.content_type) == (200, kinds[Path(name).suffix])
+                assert answer.headers["Cache-Control"] == "no-cache"
+                assert await answer.read() == (DIST / name).read_bytes()
+        for name in ("BUILD.json", "icon-1.png", "%2e%2e%2ficon-192.png"):
+            async with session.get(f"/{name}") as answer:
+                assert answer.status in (401, 404), name
+    assert len(files) == 5
+
+
+def test_every_icon_of_the_manifest_has_the_size_that_is_said_of_it() -> None:
+    manifest = json.loads((DIST / "manifest.webmanifest").read_text(encoding="utf-8"))
+    found = {icon["src"]: f"{width}x{height}" for icon in manifest["icons"] for width, height in [size(icon["src"])]}
+    assert found == {icon["src"]: icon["sizes"] for icon in manifest["icons"]}
+    assert {"192x192", "512x512"} <= set(found.values())
+
+
+def size(name: str) -> tuple[int, int]:
+    with Image.open(DIST / name) as picture:
+        return picture.size
 
 
 def test_a_folder_without_built_files_is_no_page(tmp_path: Path) -> None:

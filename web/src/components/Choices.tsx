@@ -1,9 +1,10 @@
 import { Languages, Moon, Sun, SunMoon } from "lucide-react";
+import { Install } from "@/components/Install";
 import { Button } from "@/components/ui/button";
 import { setLanguage, useLanguage, useT } from "@/lib/i18n";
 import { setTheme, useTheme } from "@/lib/theme";
 
-/** Of the colours and of the language. */
+/** Of the colours, of the language, and of a place for the page on this device. */
 export function Choices() {
   const t = useT();
   const theme = useTheme();
@@ -24,6 +25,7 @@ export function Choices() {
       >
         <Languages />
       </Button>
+      <Install />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Logo } from "@/components/Logo";
 import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
 import { useT } from "@/lib/i18n";
+import { isApp } from "@/lib/installing";
 import { enterWith, token } from "@/lib/token";
 import { notOnlySpaces } from "@/lib/utils";
 
@@ -32,6 +33,7 @@ export function TokenGate({ ofProgram = false }: Props) {
           <Choices />
         </div>
         <p className="text-sm text-muted-foreground">{t("tokenWanted")}</p>
+        <p className="text-sm text-muted-foreground">{t(isApp() ? "tokenKeptByApp" : "tokenKeptByTab")}</p>
         <Label htmlFor="token">{t("token")}</Label>
         <Input
           id="token"

@@ -28,6 +28,8 @@ export function useTheme(): Theme {
 function apply(): void {
   const isDark = chosen.get() === "dark" || (chosen.get() === "system" && dark.matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
+  // Around the page, too: the bar above an installed one, and of some browsers.
+  document.querySelector<HTMLMetaElement>("meta[name=theme-color]")?.setAttribute("content", isDark ? "#181c22" : "#ffffff");
 }
 
 function read(): Theme {

@@ -1,5 +1,7 @@
-// The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
+// The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only: in the
+// installed page, which is closed and opened all the time, on the device.
 
+import { isApp } from "@/lib/installing";
 import { forgetKept, keepNoMore } from "@/lib/tab";
 
 const KEY = "nanobot-transcript.token";
@@ -52,8 +54,8 @@ export function enterWith(value: string): void {
 function store(value: string): boolean {
   try {
     if (value !== read()) forgetKept(); // it was written under the token before
-    if (value) sessionStorage.setItem(KEY, value);
-    else sessionStorage.removeItem(KEY);
+    if (value) place().setItem(KEY, value);
+    else place().removeItem(KEY);
     return true;
   } catch {
     return false;
@@ -62,8 +64,12 @@ function store(value: string): boolean {
 
 function read(): string {
   try {
-    return sessionStorage.getItem(KEY) ?? "";
+    return place().getItem(KEY) ?? "";
   } catch {
     return "";
   }
+}
+
+function place(): Storage {
+  return isApp() ? localStorage : sessionStorage;
 }

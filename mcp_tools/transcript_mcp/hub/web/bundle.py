@@ -32,7 +32,17 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
-_TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
+_ASK_AGAIN: Final = "no-cache"
+"""Of a name without a hash, which stays when the file changes."""
+
+_TYPES: Final = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
 
 
 @dataclass(frozen=True)
@@ -54,12 +64,16 @@ class _File:
 
 
 class Bundle:
-    """The files of a folder, read once: ``/`` anew at each visit, ``/assets/NAME`` for good, as names have hashes."""
+    """The files of a folder, read once.
+
+    ``/`` is sent anew at each visit, ``/assets/NAME`` for good, as names have hashes. Beside ``/`` lie the manifest by
+    which a browser installs the page, and its icons.
+    """
 
     def __init__(self, folder: Path = DIST) -> None:
         self._index: _File | None = _read(folder / "index.html")
-        found = sorted((folder / "assets").glob("*")) if (folder / "assets").is_dir() else []
-        self._assets: dict[str, _File] = {path.name: file for path in found if (file := _read(path)) is not None}
+        self._assets: dict[str, _File] = _files(folder / "assets", "*")
+        self._installing: dict[str, _File] = _files(folder, "*.webmanifest") | _files(folder, "*.png")
 
     @property
     def built(self) -> bool:
@@ -68,7 +82,11 @@ class Bundle:
 
     def routes(self) -> list[web.RouteDef]:
         """What is open to everybody: the page asks for a token when it needs one."""
-        return [web.get("/", self.page), web.get("/assets/{name}", self.asset)]
+        return [
+            web.get("/", self.page),
+            web.get("/assets/{name}", self.asset),
+            web.get(r"/{name:[a-z0-9-]+\.(?:png|webmanifest)}", self.installing),
+        ]
 
     async def page(self, request: web.Request) -> web.Response:
         """The one document."""
@@ -83,6 +101,13 @@ class Bundle:
             raise web.HTTPNotFound
         return await _answer(request, file, _FOREVER)
 
+    async def installing(self, request: web.Request) -> web.Response:
+        """What a browser needs to install the page."""
+        file = self._installing.get(request.match_info["name"])
+        if file is None:
+            raise web.HTTPNotFound
+        return await _answer(request, file, _ASK_AGAIN)
+
 
 async def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
     headers = {**_HEADERS, "Cache-Control": cache, "ETag": f'W/"{file.tag}"', "Vary": "Accept-Encoding"}
@@ -96,6 +121,11 @@ async def _answer(request: web.Request, file: _File, cache: str) -> web.Response
     if file.kind.startswith("text/"):
         answer.charset = "utf-8"
     return answer
+
+
+def _files(folder: Path, pattern: str) -> dict[str, _File]:
+    """By name; none where there is no such folder."""
+    return {path.name: file for path in sorted(folder.glob(pattern)) if (file := _read(path)) is not None}
 
 
 def _read(path: Path) -> _File | None:
