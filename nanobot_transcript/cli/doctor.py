@@ -55,7 +55,8 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         found += record.check()
         opened = _readable(record)
         found += settings.check_names(loaded, opened)
-        found += answers.check(record) if opened is not None else []
+        if opened is not None:
+            found += answers.check(record, noted=loaded.gate.log, untold=host.untold())
         found += mailboxes.check(loaded)
         found += mail.check(loaded.mail.store, archiving=loaded.mail.archive.enabled)
         found += hub.check(loaded)

@@ -38,8 +38,12 @@ def print_findings(findings: "Sequence[Finding]") -> None:
 
 
 def _wrapped(text: str, width: int, indent: str) -> str:
-    """Lines for the place behind ``indent``; no path or command is broken."""
+    """Lines for the place behind ``indent``; no path or command is broken, and a line of the text begins a new one."""
     room = max(width - len(indent), _NARROWEST)
     kept = _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
-    lines = textwrap.wrap(kept, room, break_long_words=False, break_on_hyphens=False)
+    lines = [
+        line
+        for part in kept.split("\n")
+        for line in textwrap.wrap(part, room, break_long_words=False, break_on_hyphens=False)
+    ]
     return f"\n{indent}".join(lines).replace(_NO_BREAK, " ")

@@ -65,15 +65,17 @@ def read_settings(
     overrides: "Mapping[str, Any] | None" = None,
     *,
     dotenv: "DotenvUse" = "ours",
+    later: bool = False,
 ) -> "LoadedSettings":
     """The settings of this command; ``store`` goes before ``store.dir``, ``overrides`` before all else.
 
-    ``dotenv`` is ``none`` for clients of the hub: a stranger's file must not say where a token is sent.
+    ``dotenv`` is ``none`` for clients of the hub: a stranger's file must not say where a token is sent. ``later``: see
+    ``load_settings``.
     """
     from nanobot_transcript.settings import load_settings
 
     place = {"store": {"dir": str(_expanded(store).absolute())}} if store is not None else {}
-    return load_settings(config, overrides={**place, **(overrides or {})} or None, dotenv=dotenv)
+    return load_settings(config, overrides={**place, **(overrides or {})} or None, dotenv=dotenv, later=later)
 
 
 @contextmanager

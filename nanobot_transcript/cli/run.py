@@ -57,7 +57,7 @@ def run(
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
     for room in code_rooms():
         logging.getLogger(room).setLevel(logging.DEBUG if verbose else logging.INFO)
-    settings = read_settings(config, store)
+    settings = read_settings(config, store, later=True)  # `chosen` requires what these agents need
     agents = chosen(settings, agent or ())
     with settings.open_record() as record:
         record.require(written=True)

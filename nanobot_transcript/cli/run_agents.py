@@ -30,6 +30,8 @@ __all__ = ["Chosen", "Composed", "chosen", "compose"]
 logger = logging.getLogger(__name__)
 
 _MARGIN: Final = 30.0
+_NOT_FOR_BOTS: Final = frozenset({"hub", "filebox", "mail", "assistant", "io"})
+"""Sections of the settings that no bot has to do with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen
     """The agents to run: those that have a responder, or of these the ones that are named.
 
     Of several bots that want one name the log says how they are told apart. Raises ConfigError when there is none, when
-    a name is unknown or given twice, when a variable for a secret is not set, or when no package connects a platform.
+    a name is unknown or given twice, when variables that these agents need are not set, or when no package connects a
+    platform.
     """
     called = agent_names({account: agent.name for account, agent in settings.agents.items()})
     wanted = {called[account]: account for account in settings.run_accounts}
@@ -91,9 +94,9 @@ def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen
         raise _nothing_to_run(settings.file)
     _warn_of_clashes(settings, called)
     agents = [_chosen(settings, name, wanted[name]) for name in _named(list(wanted), list(names))]
-    settings.require(*(agent.key for agent in agents))
-    if settings.gate.judge.kind == "openai":
-        settings.require("gate.judge")
+    judge = ["gate.judge"] if settings.gate.judge.kind == "openai" else []
+    sections = type(settings).model_fields.keys() - _NOT_FOR_BOTS
+    settings.require(*(agent.key for agent in agents), *judge, sections=sections)
     return agents
 
 

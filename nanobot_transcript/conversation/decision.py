@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, cast
 
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage
@@ -24,9 +24,14 @@ from nanobot_transcript.turns.speakers import addresses, hop_of, id_at, ids_of
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
 
-__all__ = ["Choice", "Decider", "Gate", "Informed", "TakeOver", "Thanked", "addressed", "before"]
+__all__ = ["PRIVATE", "Choice", "Decider", "Gate", "Informed", "TakeOver", "Thanked", "addressed", "before"]
 
 logger = logging.getLogger(__name__)
+
+PRIVATE: Final = "private"
+"""Stands in the log in the place of all private chats: not who wrote there, nor where, nor why an answer failed."""
+_PRIVATELY: Final = "It was in a private chat, of which no more is noted; the log of the bot says why."
+_NO_MESSAGE: Final = cast("Entry", {"message_id": None})
 
 Informed: TypeAlias = Callable[[str], Awaitable[None]]
 """Waits, by session key, until it is known who is in a chat, for a moment at most."""
@@ -103,6 +108,7 @@ class Decider:
         self._informed: Informed | None = informed
         self._thanked: Thanked | None = thanked
         self._standing_by: set[asyncio.Task[None]] = set()
+        self._failed_privately: bool = False
         self._closed: bool = False
 
     def is_addressed(self, inbound: InboundMessage) -> bool:
@@ -189,9 +195,18 @@ class Decider:
             _note(self._gate, later(reason, session_key, message, self.agent.name))
 
     def ended(self, message: InboundMessage, outcome: Outcome, why: str = "") -> None:
-        """Note what became of the answer; ``why`` it failed, in a sentence. Of private chats nothing is noted."""
-        if self._gate is not None and not message.private:
+        """Note what became of the answer; ``why`` it failed, in a sentence.
+
+        Of private chats nothing is noted but that an answer failed, and that the next one did not.
+        """
+        if self._gate is None:
+            return
+        if not message.private:
             _note(self._gate, later(outcome, message.session_key, message.entry, self.agent.name, why=why))
+        elif outcome == "failed" or (outcome == "answered" and self._failed_privately):
+            self._failed_privately = outcome == "failed"
+            told = _PRIVATELY if self._failed_privately else ""
+            _note(self._gate, later(outcome, PRIVATE, _NO_MESSAGE, self.agent.name, why=told))
 
     async def _stand_by(
         self, claims: AnswerClaims, message: InboundMessage, choice: Choice, take_over: TakeOver

@@ -27,8 +27,8 @@ class DecisionLog(Protocol):
         ...
 
     def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
-        """What became of answers, and what people corrected, since then (milliseconds), in all chats, oldest first. The
-        newest thousands are looked at; where many chats are busy, older ones may be missing.
+        """What became of answers, and what people corrected, since then (milliseconds), in all chats, oldest first: of
+        each chat as far back as ``read`` goes.
         """
         ...
 

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -28,13 +28,13 @@ _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
 _MOST_TIMES: Final = 2
 _WAIT: Final = 0.02
-_MOST_FILES: Final = 40
+_BLOCK: Final = 131_072
 _CLOCKS_DIFFER: Final = 60_000
 """Milliseconds by which a file system's clock may be behind that of who wrote."""
 _LOG: Final = re.compile(r"\.log(\.\d+)?$")
+_NUMBER: Final = re.compile(r"\.\d+$")
 _ENDS: Final = (Stage.ANSWER, Stage.CORRECTION)
 _OUTCOME: Final = re.compile(rb'"(?:answer|correction)"')
-_ANY: Final = re.compile(b"")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -48,6 +48,7 @@ class FileDecisionLog:
         self._kept = max(1, kept)
         self._complained: set[str] = set()
         self._versions: dict[Path, tuple[int, bool]] = {}
+        self._ended: dict[Path, _Ended] = {}
 
     def path_of(self, session_key: str) -> Path:
         """The file that decisions about a chat are appended to."""
@@ -83,16 +84,19 @@ class FileDecisionLog:
         ]
 
     def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
-        """See ``DecisionLog.outcomes``: in the files that were written to last."""
-        written = sorted(_written(self.folder), reverse=True)[:_MOST_FILES]
-        found = [
-            record
-            for at_ns, path in written
-            if at_ns >= (since_ms - _CLOCKS_DIFFER) * 1_000_000
-            for record in _records(path, holding=_OUTCOME)[1]
-            if record.get("stage") in _ENDS and _ts(record) >= since_ms
-        ]
-        return sorted(found, key=_ts)
+        """See ``DecisionLog.outcomes``. A file is read from its end back to that time, again when it has changed."""
+        known, found = self._ended, dict[Path, _Ended]()
+        for path in _logs(self.folder):
+            inodes: set[int] = set()
+            for number in range(self._kept + 1):  # see `read`
+                numbered = _numbered(path, number)
+                ended = _ended_in(numbered, since_ms, known.get(numbered))
+                if ended is not None and ended.inode not in inodes:
+                    inodes.add(ended.inode)
+                    found[numbered] = ended
+        self._ended = found
+        records = [record for ended in found.values() for record in ended.records if _ts(record) >= since_ms]
+        return sorted(records, key=_ts)
 
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
         """See ``DecisionLog.editions``: one look at the folder for all of them."""
@@ -160,14 +164,14 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
-def _records(path: Path, holding: re.Pattern[bytes] = _ANY) -> tuple[int, list[dict[str, Any]]]:
-    """The inode of a file (0 where there is none), and what is in it, in lines that hold certain letters."""
+def _records(path: Path) -> tuple[int, list[dict[str, Any]]]:
+    """The inode of a file (0 where there is none), and what is in it."""
     try:
         with os.fdopen(to_read(str(path)), "rb") as file:
             inode, lines = os.fstat(file.fileno()).st_ino, file.read().split(b"\n")
     except OSError:
         return 0, []
-    return inode, [record for line in lines if holding.search(line) and (record := _decoded(line)) is not None]
+    return inode, [record for line in lines if (record := _decoded(line)) is not None]
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
@@ -190,16 +194,55 @@ def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
         return
 
 
-def _written(folder: Path) -> Iterator[tuple[int, Path]]:
-    """The files of all chats, and when each was written to (nanoseconds)."""
+class _Ended(NamedTuple):
+    """What became of answers, in a file as it was once: of all ``records`` those since a time (milliseconds)."""
+
+    inode: int
+    size: int
+    written_ns: int
+    since_ms: float
+    records: list[dict[str, Any]]
+
+
+def _logs(folder: Path) -> list[Path]:
+    """The files that decisions about each chat are appended to, also where one was just moved on."""
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if _LOG.search(entry.name):
-                    with contextlib.suppress(FileNotFoundError):
-                        yield entry.stat(follow_symlinks=False).st_mtime_ns, Path(entry.path)
+        names = [path.name for path in folder.iterdir() if _LOG.search(path.name)]
     except OSError:
-        return
+        return []
+    return sorted({folder / _NUMBER.sub("", name) for name in names})
+
+
+def _ended_in(path: Path, since_ms: float, known: _Ended | None) -> _Ended | None:
+    """None where nothing was written since then; ``known``, where it holds still, is what was read before."""
+    try:
+        found = path.stat(follow_symlinks=False)
+        if found.st_mtime_ns < (since_ms - _CLOCKS_DIFFER) * 1_000_000:
+            return None
+        stamp = found.st_ino, found.st_size, found.st_mtime_ns
+        if known is not None and known[:3] == stamp and known.since_ms <= since_ms:
+            return known
+        with os.fdopen(to_read(str(path)), "rb") as file:
+            found = os.fstat(file.fileno())
+            stamp = found.st_ino, found.st_size, found.st_mtime_ns
+            return _Ended(*stamp, since_ms, _outcomes_in(file, found.st_size, since_ms))
+    except OSError:
+        return None
+
+
+def _outcomes_in(file: BinaryIO, size: int, since_ms: float) -> list[dict[str, Any]]:
+    """What became of answers since then: in the last lines, as lines are written in the order of time."""
+    start, earlier = size, False
+    while start > 0 and not earlier:
+        start = max(0, start - _BLOCK)
+        file.seek(start)
+        if start:
+            file.readline()  # what is left of a line
+        first = _decoded(file.readline())
+        earlier = first is not None and _ts(first) < since_ms - _CLOCKS_DIFFER
+    file.seek(start)
+    records = (_decoded(line) for line in file.read(size - start).split(b"\n") if _OUTCOME.search(line))
+    return [record for record in records if record and record.get("stage") in _ENDS and _ts(record) >= since_ms]
 
 
 def _ts(record: dict[str, Any]) -> float:

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from nanobot_transcript.settings.sources import (
     origin_of,
     yaml_file,
 )
+from nanobot_transcript.settings.unset import Unset, unset_error
+from nanobot_transcript.settings.wording import place_of
 
 __all__ = ["LoadedSettings", "Value", "load_settings"]
 
@@ -70,11 +72,13 @@ class LoadedSettings(Settings):
             yield Value(key, self._shown(key, value), self.origin_of(key))
 
     def _shown(self, key: str, value: Any) -> Any:
-        written = self.origin_of(key).written
-        if written is not None:
-            return f"{written} (not set)" if key in self._unset else written
+        if key in self._unset:
+            return f"{self._unset[key].written} (not set)"
+        if (written := self.origin_of(key).written) is not None:
+            return written
         if isinstance(value, dict):
-            return {name: self._shown(f"{key}.{name}", item) for name, item in value.items()}
+            missing = {one.path[-1]: None for one in self._unset.values() if one.key == f"{key}.{one.path[-1]}"}
+            return {name: self._shown(f"{key}.{name}", item) for name, item in (value | missing).items()}
         return "**********" if isinstance(value, SecretStr) else value
 
 
@@ -84,6 +88,7 @@ def load_settings(
     look_in_cwd: bool = True,
     overrides: dict[str, Any] | None = None,
     dotenv: DotenvUse = "ours",
+    later: bool = False,
 ) -> LoadedSettings:
     """The settings of this process.
 
@@ -91,6 +96,7 @@ def load_settings(
     ``./nanobot-transcript.yaml`` if ``look_in_cwd``, else ``~/.nanobot/transcript.yaml``).
     ``overrides`` are nested values that go before all, such as ``{"store": {"dir": "/t"}}``. ``dotenv``: how
     much of ``./.env`` counts, if ``look_in_cwd``. A setting that does not exist is named in one WARNING and left out.
+    ``later``: what refers to a variable that is not set is no error before the caller asks with ``require``.
     Raises ConfigError, naming key, origin and remedy.
     """
     path = find_file(config, look_in_cwd=look_in_cwd)
@@ -103,17 +109,44 @@ def load_settings(
     merged: dict[str, Any] = {}
     for source in reversed(sources):
         _merge(merged, _known(source.values, Settings, "", source, unknown))
+    unset = _take_out_unset(merged, sources)
+    needed = [one for one in unset.values() if not one.waits]
+    if needed and not later:
+        raise unset_error(needed)
     try:
         settings = LoadedSettings(**merged)
     except ValidationError as error:
         raise config_error(error, sources) from error
     settings._sources, settings._file, settings._unknown = tuple(sources), path, tuple(unknown)
-    settings._unset = {
-        key: error for source in sources for key, error in source.unset.items() if origin_of(key, sources).written
-    }
+    settings._unset = unset
     for sentence in unknown:
         logger.warning("%s", sentence)
     return settings
+
+
+def _take_out_unset(merged: dict[str, Any], sources: Sequence[Source]) -> dict[str, Unset]:
+    """What is in effect and refers to a variable that is not set, by key; taken out of ``merged``, so that the default
+    holds. What has none stays as it is written.
+    """
+    found: dict[str, Unset] = {}
+    for number, source in enumerate(sources):
+        for key, one in source.unset.items():
+            *sections, name = one.path
+            around = _section_in(merged, sections)
+            if name not in around or any(other.holds(one.path) for other in sources[:number]):
+                continue  # there is no such setting, or another source says what it is
+            found[key] = one
+            del around[name]
+            if place_of(one.path).required:
+                around[name] = one.written
+    return found
+
+
+def _section_in(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    found: Any = values
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _known(values: Any, model: Model, prefix: str, source: Source, unknown: list[str]) -> Any:
@@ -130,7 +163,7 @@ def _known(values: Any, model: Model, prefix: str, source: Source, unknown: list
             continue
         section, by_name = child(model, name)
         if section is None:
-            kept[name] = value
+            kept[name] = dict(value) if isinstance(value, dict) else value
         elif by_name:
             kept[name] = _known_by_name(value, section, key, source, unknown)
         else:

@@ -1,6 +1,7 @@
 """All settings in one class: every knob with its default and its meaning in English and Chinese."""
 
 import logging
+from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,7 @@ from nanobot_transcript.settings.hosting import (
 from nanobot_transcript.settings.mailing import MailSettings
 from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
 from nanobot_transcript.settings.storing import StoreSettings
+from nanobot_transcript.settings.unset import Unset, unset_error
 
 if TYPE_CHECKING:
     from nanobot_transcript.conversation.composition import Options
@@ -99,7 +101,7 @@ class _Common(BaseSettings):
         "IO 桥：给等待中的智能体的输入，以及它们的输出。",
     )
 
-    _unset: dict[str, ConfigError] = {}
+    _unset: dict[str, Unset] = {}
 
     def section(self, kind: type[S]) -> S:
         """The section of this kind, which a platform brought. Raises ConfigError when its platform is not installed."""
@@ -159,11 +161,14 @@ class _Common(BaseSettings):
             courtesy_reaction="" if self.gate.courtesy_reaction == "off" else self.gate.courtesy_reaction,
         )
 
-    def require(self, *keys: str) -> None:
-        """Raise ConfigError when something at or below one of these keys refers to a variable that is not set."""
-        for key, error in self._unset.items():
-            if any(f"{key}.".startswith(f"{wanted}.") for wanted in keys):
-                raise error
+    def require(self, *keys: str, sections: Collection[str] = ()) -> None:
+        """Raise one ConfigError for everything that refers to a variable which is not set: all at or below one of these
+        keys, and in these sections what does not wait until somebody uses it.
+        """
+        every = self._unset.values()
+        needed = [one for one in every if one.is_below(*keys) or (not one.waits and one.is_below(*sections))]
+        if needed:
+            raise unset_error(needed)
 
     @classmethod
     def settings_customise_sources(

@@ -14,6 +14,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError, YamlConfigSettin
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.broken_yaml import reason, repeated
 from nanobot_transcript.settings.model import Settings
+from nanobot_transcript.settings.unset import Unset
 from nanobot_transcript.settings.wording import place_of, shown
 
 __all__ = [
@@ -61,8 +62,17 @@ class Source:
     values: dict[str, Any]
     kind: Literal["command line", "environment", "file"]
     origins: dict[str, Origin] = field(default_factory=dict)
-    unset: dict[str, ConfigError] = field(default_factory=dict)
-    """By key: secrets that refer to a variable which is not set, and what to say where they are needed."""
+    unset: dict[str, Unset] = field(default_factory=dict)
+    """By key: what refers to a variable that is not set. Its value is None, in a list one of its items."""
+
+    def holds(self, path: Sequence[str]) -> bool:
+        """True when it says something of the setting or section behind these parts of a key."""
+        values: Any = self.values
+        for part in path:
+            if not isinstance(values, dict) or part not in values:
+                return False
+            values = values[part]
+        return True
 
     def origin(self, key: str) -> Origin:
         """The origin of a value, of the nearest section around it, or of something in it."""
@@ -78,7 +88,7 @@ class Source:
 def origin_of(key: str, sources: Sequence[Source]) -> Origin:
     """Where the value of a dotted key comes from: the first of the sources that has it."""
     for source in sources:
-        if _holds(source.values, key.split(".")):
+        if source.holds(key.split(".")):
             return source.origin(key)
     return Origin("default")
 
@@ -176,14 +186,6 @@ def _key_of(variable: str) -> str:
     return variable[len(PREFIX) :].lower().replace("__", ".")
 
 
-def _holds(values: Any, path: list[str]) -> bool:
-    for part in path:
-        if not isinstance(values, dict) or part not in values:
-            return False
-        values = values[part]
-    return True
-
-
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     nested = {key: _without_none(value) if isinstance(value, dict) else value for key, value in values.items()}
     return {key: value for key, value in nested.items() if value is not None}
@@ -191,7 +193,7 @@ def _without_none(values: dict[str, Any]) -> dict[str, Any]:
 
 def _file_source(path: Path, node: yaml.MappingNode, values: dict[str, Any]) -> Source:
     source = Source(values, "file", {key: Origin("file", f"{path}:{line}") for key, line in _lines(node)})
-    return replace(source, values=_expand(values, "", source))
+    return replace(source, values=_expand(values, (), source))
 
 
 def _require_no_repetition(path: Path, node: yaml.MappingNode) -> None:
@@ -210,27 +212,20 @@ def _lines(node: yaml.MappingNode, prefix: str = "") -> Iterator[tuple[str, int]
             yield from _lines(value, f"{key}.")
 
 
-def _expand(value: Any, key: str, source: Source) -> Any:
+def _expand(value: Any, path: tuple[str, ...], source: Source) -> Any:
     if isinstance(value, dict):
-        return {name: _expand(item, f"{key}.{name}".lstrip("."), source) for name, item in value.items()}
+        return {name: _expand(item, (*path, str(name)), source) for name, item in value.items()}
     if isinstance(value, list):
-        return [_expand(item, key, source) for item in value]
+        return [_expand(item, path, source) for item in value]
     if not isinstance(value, str) or not _REFERENCE.search(value):
         return value
+    key = ".".join(path)
     origin = source.origins.get(key, Origin("file"))
     source.origins[key] = Origin(origin.kind, origin.where, written=value)
-    for name in _REFERENCE.findall(value):
-        if name not in os.environ:
-            return _without(name, key, origin, source)
-    return _REFERENCE.sub(lambda match: os.environ[match[1]], value)
-
-
-def _without(variable: str, key: str, origin: Origin, source: Source) -> None:
-    """Null for a secret that not every process needs: each bot knows its own only. Raises ConfigError for the rest."""
-    error = ConfigError(
-        f"{key} ({origin}) refers to ${{{variable}}}, which is not set.",
-        hint=f"Set the environment variable {variable}, or write the value itself.",
-    )
-    if not place_of(key.split(".")).may_wait:
-        raise error
-    source.unset[key] = error
+    missing = [name for name in _REFERENCE.findall(value) if name not in os.environ]
+    if not missing:
+        return _REFERENCE.sub(lambda match: os.environ[match[1]], value)
+    known = source.unset[key].variables if key in source.unset else ()
+    variables = tuple(dict.fromkeys([*known, *missing]))
+    source.unset[key] = Unset(path, str(origin), value, variables, waits=place_of(path).may_wait)
+    return None

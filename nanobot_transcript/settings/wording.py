@@ -1,5 +1,6 @@
 """Settings and their values in words that a person knows who edits a file; read off the settings class."""
 
+import re
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ __all__ = ["Place", "place_of", "shown"]
 
 _SECTION: Final = "a section of settings"
 _LONGEST: Final = 80
+_OF_ONE_BOT: Final = re.compile(r"agents\.[^.]+\.(instructions$|responder\.)")
 
 _WORDS: Final = {
     str: "text",
@@ -51,8 +53,8 @@ class Place:
 
     @property
     def may_wait(self) -> bool:
-        """True for a secret that may be missing until it is used."""
-        return self.secret and self.must.endswith("or null")
+        """True for what may be missing until it is used: a secret, and what only the bot itself has to know."""
+        return (self.secret and self.must.endswith("or null")) or bool(_OF_ONE_BOT.match(self.key))
 
 
 def place_of(path: Sequence[int | str]) -> Place:

@@ -5,6 +5,8 @@ import logging
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from browser.conftest import needs_axe
@@ -12,6 +14,10 @@ from browser.expecting import expect
 from browser.test_pages import TOO_WIDE, Picture, faults
 from browser.windows import OpenPage
 from support.waiting import PATIENCE
+from support.web_home import WebHome
+
+from nanobot_transcript.conversation.decision import PRIVATE
+from nanobot_transcript.relevance.decision import later
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -82,6 +88,50 @@ def test_the_chinese_page_tells_problems_in_chinese_with_the_original_behind(
     assert page.evaluate(TOO_WIDE) == []
     assert faults(page, "#/system") == []
     picture(page, "phone-problems")
+
+
+@needs_axe
+def test_while_the_answers_of_a_bot_fail_the_page_never_says_that_all_is_well(
+    serve: Callable[..., str], open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    page = live(open_page("#/system", base=serve()))
+    page.get_by_text("All is well").wait_for()
+    wrong = card(page, "What went wrong lately")
+    home.say("on_ada", "@Gamma are you there?", "om_gone")
+    home.decide_later("om_gone", "Gamma", "failed", why="claude ended with exit code 1: Invalid API key")
+    failing = wrong.get_by_role("listitem").filter(has_text="Gamma: 1 of 1 answers of the last 24 hours failed.")
+    failing.get_by_role("link", name="claude ended with exit code 1: Invalid API key").wait_for()
+    failing.get_by_text("Check the log of Gamma").wait_for()
+    expect(page.get_by_text("All is well")).to_have_count(0)
+    expect(wrong.get_by_text("Nothing since the hub was started.")).to_have_count(0)
+    assert page.evaluate(TOO_WIDE) == faults(page, "#/system") == []
+    picture(page, "failing-answers")
+    failing.get_by_role("link").click()
+    page.locator("#m-om_gone").wait_for()
+
+
+@needs_axe
+def test_a_bot_that_fails_in_private_is_told_as_it_happens_without_a_way_to_the_chat(
+    serve: Callable[..., str], open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    page = live(open_page("#/system", base=serve(), phone=True, dark=True, language="zh-CN"))
+    message: Any = {"message_id": None}
+    home.log.write(PRIVATE, later("failed", PRIVATE, message, "Delta", why="It was in a private chat."))
+    failing = page.get_by_role("listitem").filter(has_text="Delta：最近 24 小时的 1 次回答中有 1 次失败。")
+    failing.get_by_text("发生在私聊里，没有记下更多内容。").wait_for()
+    expect(failing.get_by_role("link")).to_have_count(0)
+    expect(page.get_by_text("一切正常")).to_have_count(0)
+    assert page.evaluate(TOO_WIDE) == faults(page, "#/system") == []
+    picture(page, "phone-failing-answers")
+
+
+def test_where_nobody_notes_how_answers_end_nothing_is_called_well(
+    tmp_path: Path, serve: Callable[..., str], open_page: OpenPage
+) -> None:
+    page = live(open_page("#/system", base=serve(gate={"log": False}, store={"dir": tmp_path / "other"})))
+    page.get_by_text("No problem known").wait_for()
+    page.get_by_text("failed answers are not recorded").wait_for()
+    expect(page.get_by_text("All is well")).to_have_count(0)
 
 
 def card(page: "Page", title: str) -> "Locator":

@@ -8,6 +8,9 @@ import pytest_asyncio
 from support.scene import Scene
 from support.waiting import until
 
+from nanobot_transcript.cli.checks import answers
+from nanobot_transcript.conversation.decision import PRIVATE
+from nanobot_transcript.record import Record
 from transcript_channels.nanobot_host.outcomes import turn_completed
 from transcript_channels.simulator import FeishuSimulator, Reply, ScriptedModel
 
@@ -25,8 +28,8 @@ async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
     """
     pytest.importorskip("nanobot")
     scenes: list[Scene] = []
-    answers = ScriptedModel(lambda request: scenes[0].answer(request))  # noqa: PLW0108 - filled below
-    async with FeishuSimulator() as feishu, answers as model:
+    scripted = ScriptedModel(lambda request: scenes[0].answer(request))  # noqa: PLW0108 - filled below
+    async with FeishuSimulator() as feishu, scripted as model:
         scene = Scene(feishu, model, tmp_path_factory.mktemp("gate"))
         scene.variables = {"NANOBOT_TRANSCRIPT_GATE__COURTESY_REACTION": "OK"}
         scenes.append(scene)
@@ -160,10 +163,26 @@ async def test_a_model_that_refuses_is_noted_as_a_failed_answer(gated: Scene) ->
     gated.when("which boats", "The first one leaves at four.")
     failed = await gated.feishu.say(group, gated.ada, "@Beta which trains?")
     await until(lambda: "Invalid API key" in decided(gated, failed.message_id))
+    with Record.open(gated.store_dir) as record:
+        (told,) = [one.message for one in answers.check(record) if one.severity == "warning"]
+    assert told.startswith("Beta: 1 of ")
+    assert "Invalid API key" in told
     assert '"answered"' not in decided(gated, failed.message_id)
     asked = await gated.feishu.say(group, gated.ada, "@Beta which boats?")
     await until(lambda: '"answered"' in decided(gated, asked.message_id))
     assert '"failed"' not in decided(gated, asked.message_id)
+
+
+@pytest.mark.skipif(turn_completed() is None, reason="this nanobot does not say how turns end; `make test`")
+async def test_a_model_that_refuses_in_private_is_noted_without_the_chat(gated: Scene) -> None:
+    gated.when("which balloons", Reply(status=401, error="Invalid API key"))
+    gated.when("which kites", "The red ones.")
+    with Record.open(gated.store_dir) as record:
+        for asked, ended in (("which balloons?", ["failed"]), ("which kites?", ["failed", "answered"])):
+            await gated.feishu.say_private(gated.ada, gated.beta, asked)
+            await until(lambda ended=ended: [one["reason"] for one in record.decisions.read(PRIVATE)] == ended)
+        noted = str(record.decisions.read(PRIVATE))
+    assert not any(told in noted for told in ("API key", "balloons", "ou_", "om_", "on_", "oc_"))
 
 
 async def test_a_command_stays_nanobots(gated: Scene) -> None:

@@ -353,6 +353,92 @@ def test_the_secret_of_another_bot_is_needed_by_nobody_else(
     assert settings.agents["cli_ab"].app_secret is None
 
 
+def test_all_that_is_missing_is_told_at_once_with_its_places(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOST_1", "HOST_2", "PLACE"):
+        monkeypatch.delenv(name, raising=False)
+    path = write(
+        "feishu:\n  base_url: https://${HOST_1}.${HOST_2}\nhub:\n  host: '${HOST_1}'\n"
+        "  allowed_hosts: [a, '${HOST_1}', '${HOST_2}']\nmail:\n  store: ${PLACE}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path)
+    assert sorted(str(caught.value).splitlines()) == [
+        f"feishu.base_url (file {path}:2) refers to ${{HOST_1}} and ${{HOST_2}}, which are not set.",
+        f"hub.allowed_hosts (file {path}:5) refers to ${{HOST_1}} and ${{HOST_2}}, which are not set.",
+        f"hub.host (file {path}:4) refers to ${{HOST_1}}, which is not set.",
+        f"mail.store (file {path}:7) refers to ${{PLACE}}, which is not set.",
+    ]
+    told = caught.value.hint.removeprefix("Set the environment variables ").partition(", or write")[0]
+    assert set(re.split(", | and ", told)) == {"HOST_1", "HOST_2", "PLACE"}
+    monkeypatch.setenv("HOST_1", "one")
+    monkeypatch.setenv("HOST_2", "two")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_MAIL__STORE", "/srv/mail")
+    settings = load_settings(path)
+    assert (settings.hub.host, settings.hub.allowed_hosts[1:]) == ("one", ["one", "two"])
+    settings.require("mail")
+
+
+MIND = """agents:
+  cli_a: {name: A, app_secret: own, responder: {kind: scripted, answers: [hello]}}
+  cli_b:
+    name: B
+    instructions: Be ${NO_SUCH_MOOD}
+    responder:
+      command: [cat, '${NO_SUCH_FILE}']
+      timeout: ${NO_SUCH_TIME}
+      env: {KEY: '${NO_SUCH_KEY}', KIND: x}
+      extra: {metadata: {user: '${NO_SUCH_USER}'}}
+"""
+
+
+def test_what_only_a_bot_itself_has_to_know_is_needed_by_nobody_else(write: Callable[[str], Path]) -> None:
+    settings = load_settings(write(MIND))
+    settings.require("agents.cli_a")
+    mind = settings.agents["cli_b"].responder
+    assert (mind.command, mind.timeout, list(mind.env), mind.extra) == ([], 300.0, ["KIND"], {"metadata": {}})
+    with pytest.raises(ConfigError) as caught:
+        settings.require("agents.cli_b")
+    assert len(str(caught.value).splitlines()) == 5
+    shown = {value.key: value.text for value in settings.values()}
+    assert shown["agents.cli_b.responder.timeout"] == "${NO_SUCH_TIME} (not set)"
+    assert shown["agents.cli_b.responder.env"] == {"KEY": "${NO_SUCH_KEY} (not set)", "KIND": "**********"}
+
+
+@pytest.mark.parametrize(
+    "setting", ["name: '${NO_SUCH}'", "name: B, aliases: ['${NO_SUCH}']", "name: B, responder: '${NO_SUCH}'"]
+)
+def test_what_others_have_to_know_of_a_bot_is_needed_by_all(write: Callable[[str], Path], setting: str) -> None:
+    with pytest.raises(ConfigError, match=r"refers to \$\{NO_SUCH\}, which is not set"):
+        load_settings(write(f"agents: {{cli_b: {{{setting}}}}}"))
+
+
+def test_an_account_with_dots_in_it_has_its_variables_told_too(write: Callable[[str], Path]) -> None:
+    path = write("agents: {bot.example.org: {name: B, app_secret: '${NO_SUCH}'}}")
+    with pytest.raises(ConfigError, match=r"agents\.bot\.example\.org\.app_secret"):
+        load_settings(path).require("agents.bot.example.org")
+
+
+def test_a_variable_of_a_setting_that_does_not_exist_is_not_asked_for(
+    write: Callable[[str], Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    load_settings(write("hub: {hots: '${NO_SUCH}'}")).require("hub")
+    assert "There is no setting hub.hots" in caplog.text
+
+
+def test_whoever_asks_later_is_told_then(write: Callable[[str], Path]) -> None:
+    settings = load_settings(
+        write("agents: {cli_a: {name: '${NO_SUCH}'}}\nhub: {tokens: {me: '${NO_TOKEN}'}}"), later=True
+    )
+    assert settings.agents["cli_a"].name == "${NO_SUCH}"
+    settings.require(sections=["store", "feishu"])
+    with pytest.raises(ConfigError, match=r"^hub\.tokens\.me .*\{NO_TOKEN\}, which is not set\.$"):
+        settings.require(sections=["hub"])
+    with pytest.raises(ConfigError, match=r"NO_SUCH(.|\n)*NO_TOKEN"):
+        settings.require(sections=["agents", "hub"])
+
+
 def test_a_secret_that_the_environment_gives_instead_is_not_missing(
     write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,10 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import is_bot
 from nanobot_transcript.relevance import Judge, RelevanceGate
 from nanobot_transcript.relevance.decision import Outcome
+from nanobot_transcript.session_key import split
 from nanobot_transcript.turns import GUARD_HISTORY, Claim
 from nanobot_transcript.turns.speakers import hop_of
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.judging import HURRY
 from transcript_channels.nanobot_host.turns import Objection, Objects
 
@@ -161,9 +163,10 @@ class Gatekeeper:
         return self._conversation.decider(self._conversation.profile(app_id), self.gate)
 
     def ended(self, app_id: str, session_key: str, message_id: str, outcome: Outcome, why: str = "") -> None:
-        """Note what became of the answer of a bot to a message of a group."""
+        """Note what became of the answer of a bot to a message."""
         message = cast("Entry", {"message_id": message_id})  # nothing else of it is noted
-        self.decider(app_id).ended(InboundMessage(session_key, message), outcome, why)
+        private = not FEISHU.is_group(split(session_key)[1])
+        self.decider(app_id).ended(InboundMessage(session_key, message, private=private), outcome, why)
 
     def _lane(self, turn: Turn) -> _Lane:
         key = (turn.bot.app_id, turn.session_key)

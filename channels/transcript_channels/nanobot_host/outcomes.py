@@ -26,8 +26,9 @@ _SENT_IN_PART: Final = "The platform took only a part of the answer; nanobot's l
 
 
 class Outcomes:
-    """Notes each outcome of a turn once. ``concerns`` says which chats are recorded, by session key; ``bot_on`` finds
-    a bot by nanobot's name of its channel. For nanobot's event loop; never raises.
+    """Notes each outcome of a turn once; of turns in private chats, whether nanobot calls them failed. ``concerns``
+    says which chats are recorded, by session key; ``bot_on`` finds a bot by nanobot's name of its channel. For
+    nanobot's event loop; never raises.
     """
 
     def __init__(self, note: Note, concerns: Callable[[str], bool], bot_on: Callable[[str], "Bot | None"]) -> None:
@@ -78,7 +79,12 @@ class Outcomes:
         try:
             about = event.context
             bot, trigger = self._bot_on(about.channel), about.metadata.get("message_id")
-            if event.outcome == "failed" and bot is not None and isinstance(trigger, str):
+            if bot is None or not isinstance(trigger, str):
+                return
+            if not FEISHU.is_group(about.chat_id):
+                outcome: Outcome = "failed" if event.outcome == "failed" else "answered"
+                self._note(bot.app_id, FEISHU.key(about.chat_id), trigger, outcome, "")
+            elif event.outcome == "failed":
                 kinds = [kind for kind in (event.failure_kind, event.failure_error_kind) if kind]
                 why = f"nanobot's turn failed ({', '.join(kinds) or 'unknown'}); its log says more."
                 self._failed.add((bot.app_id, trigger))

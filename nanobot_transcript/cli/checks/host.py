@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
     from transcript_channels.nanobot_host.seams import SeamFinding
 
-__all__ = ["check"]
+__all__ = ["check", "untold"]
 
 _GROUP: Final = "nanobot.tools"
 _NAME: Final = "group_transcript"
@@ -49,6 +49,18 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
     if loaded is not None:
         findings += [mode.check(loaded, nanobot=True), *_traces(store)]
     return findings
+
+
+def untold() -> str:
+    """The nanobot of this environment, if it does not say when a turn failed; else empty."""
+    found = version_of("nanobot-ai")
+    if found is None:
+        return ""
+    try:
+        from transcript_channels.nanobot_host.outcomes import turn_completed
+    except ImportError:  # told by the other checks
+        return ""
+    return f"nanobot {found}" if turn_completed() is None else ""
 
 
 def _taken_hold_of(found: str) -> list[Finding]:

@@ -88,7 +88,7 @@ async def test_a_failing_program_answers_nothing_and_the_log_says_why(site: Any)
 
 
 async def test_a_failing_program_is_seen_in_the_group_and_by_who_looks_after_the_bot(
-    site: Any, capsys: pytest.CaptureFixture[str]
+    site: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alpha = site.app("Alpha")
     code = "import sys; sys.stderr.write('the key is wrong'); sys.exit(1)"
@@ -102,6 +102,12 @@ async def test_a_failing_program_is_seen_in_the_group_and_by_who_looks_after_the
     assert main(["gate", "explain", "--store", str(site.folder / "transcripts")]) == 0
     assert "failed: " in (shown := capsys.readouterr().out)
     assert "exit code 1: the key is wrong" in shown
+    monkeypatch.setenv("HOME", str(site.folder))
+    assert main(["doctor", "--store", str(site.folder / "transcripts"), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    (told,) = [one["message"] for one in found if one["check"] == "answers" and one["severity"] == "warning"]
+    assert told.startswith("Alpha: 1 of 1 answers of the last day failed; newest: ")
+    assert "exit code 1: the key is wrong" in told
 
 
 async def test_a_message_carries_a_reaction_while_a_program_answers_it(site: Any) -> None:

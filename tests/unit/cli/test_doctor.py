@@ -8,17 +8,20 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.letterbox import Letterbox
 from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.cli.checks import host
+from nanobot_transcript.cli.checks import answers, host
+from nanobot_transcript.conversation.decision import PRIVATE
+from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import later
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.store.member_file import FileMembers
+from transcript_channels.nanobot_host.outcomes import turn_completed
 from transcript_channels.nanobot_host.seams import SeamFinding
 
 Run = Callable[..., Any]
@@ -58,6 +61,36 @@ def test_a_bot_whose_answers_fail_is_a_warning_with_the_newest_reason(
     assert finding["severity"] == "warning"
     assert finding["message"] == ("Alpha: 1 of 1 answers of the last day failed; newest: claude ended with exit code 1")
     assert "gate explain feishu:oc_1 om_1" in finding["fix"]
+
+
+def test_a_bot_whose_answers_fail_in_private_is_a_warning_that_names_no_chat(
+    run: Run, store: GroupTranscriptStore, base_dir: Path
+) -> None:
+    message: Any = {"message_id": None}
+    FileDecisionLog(base_dir).write(PRIVATE, later("failed", PRIVATE, message, "Alpha", why="It was in private."))
+    finding = found(run)["answers"]
+    assert (finding["severity"], finding["fix"]) == ("warning", "Check the log of Alpha.")
+
+
+def test_that_all_is_well_is_not_said_where_nobody_can_tell(
+    run: Run, store: GroupTranscriptStore, base_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, message = FileDecisionLog(base_dir), cast("Any", {"message_id": "om_1"})
+    log.write("feishu:oc_1", later("answered", "feishu:oc_1", message, "Beta"))
+    with Record.open(base_dir) as record:
+        (finding,) = answers.check(record, untold="nanobot 0.3.0")
+        assert (finding.severity, "as far as nanobot 0.3.0 tells" in finding.message) == ("info", True)
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GATE__LOG", "false")
+    finding = found(run)["answers"]
+    assert (finding["severity"], finding["fix"]) == ("info", "Set gate.log to true.")
+    log.write("feishu:oc_1", later("failed", "feishu:oc_1", message, "Beta", why="no key"))
+    told = [one for one in run("doctor", "--json").document["findings"] if one["check"] == "answers"]
+    assert [one["severity"] for one in told] == ["warning", "info"]
+
+
+def test_a_nanobot_that_tells_of_failed_turns_is_asked_no_further(run: Run) -> None:
+    pytest.importorskip("nanobot")
+    assert bool(host.untold()) == (turn_completed() is None)
 
 
 def test_mailboxes_are_looked_at_where_there_are_any(

@@ -68,6 +68,44 @@ def test_without_a_configuration_file_a_person_is_told_to_name_one(run: Run) -> 
     assert "-c FILE" in ended.err
 
 
+TWO_AGENTS = """
+hub: {tokens: {laptop: '${HUB_TOKEN}'}, page_token: '${PAGE_TOKEN}'}
+gate: {judge: {kind: off, api_key: '${JUDGE_KEY}'}}
+feishu: {base_url: 'https://${HOST}'}
+agents:
+  cli_1:
+    name: A
+    app_secret: ${A_SECRET}
+    responder: {kind: command, command: [cat], env: {KEY: '${A_KEY}'}}
+  cli_2:
+    name: B
+    app_secret: ${B_SECRET}
+    responder: {kind: command, command: [cat, '${B_FILE}'], env: {KEY: '${B_KEY}'}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        ([], {"HOST", "A_SECRET", "A_KEY", "B_SECRET", "B_KEY", "B_FILE"}),
+        (["--agent", "A"], {"HOST", "A_SECRET", "A_KEY"}),
+        (["--agent", "B"], {"HOST", "B_SECRET", "B_KEY", "B_FILE"}),
+    ],
+)
+def test_all_variables_that_the_agents_to_run_need_are_asked_for_at_once_and_no_others(
+    run: Run, config: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], asked: set[str]
+) -> None:
+    names = ("HOST", "A_SECRET", "A_KEY", "B_SECRET", "B_KEY", "B_FILE", "HUB_TOKEN", "PAGE_TOKEN", "JUDGE_KEY")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    config.write_text(TWO_AGENTS, encoding="utf-8")
+    ended = run("run", "-c", str(config), *options)
+    assert ended.code == 2
+    assert {name for name in names if f"${{{name}}}, which is not set" in ended.err} == asked
+    assert {name for name in names if name in ended.err} == asked
+    assert f"agents.cli_{2 if 'B' in options else 1}.app_secret (file {config}:" in ended.err
+
+
 def test_nothing_is_said_of_connecting_when_a_program_is_missing(run: Run, config: Path) -> None:
     config.write_text(
         config.read_text(encoding="utf-8").replace("scripted, answers: [hello]", "command, command: [no-such-program]"),

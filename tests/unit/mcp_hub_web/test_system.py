@@ -193,4 +193,10 @@ async def test_how_many_answers_of_each_bot_failed_and_why_is_told(serve: Serve,
     home.decide_later("om_away", "Gamma", "failed", why="no model")
     async with serve(hub=TOKENS) as http:
         (gamma,) = [each for each in (await system(http))["answers"] if each["agent"] == "Gamma"]
+        assert (await system(http))["answers_known"] is True
     assert (gamma["ended"], gamma["failed"], gamma["why"], gamma["message_id"]) == (1, 1, "no model", "om_away")
+
+
+async def test_that_nobody_notes_how_answers_end_is_told(serve: Serve) -> None:
+    async with serve(hub=TOKENS, gate={"log": False}) as http:
+        assert (await system(http))["answers_known"] is False

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.stub_nanobot import Outbound
 
+from nanobot_transcript.conversation.decision import PRIVATE
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.outcomes import turn_completed
 from transcript_channels.nanobot_host.turns import Objection
@@ -25,9 +26,9 @@ class Bus:
     def subscribe(self, handler: Any, kind: Any) -> None:
         self.handlers.append(handler)
 
-    def failed(self, message_id: str = "om_ask", *, outcome: str = "failed", **about: Any) -> None:
+    def failed(self, message_id: str = "om_ask", *, outcome: str = "failed", chat_id: str = "oc_1") -> None:
         """A turn ended."""
-        context = SimpleNamespace(channel="feishu", chat_id="oc_1", metadata={"message_id": message_id}, **about)
+        context = SimpleNamespace(channel="feishu", chat_id=chat_id, metadata={"message_id": message_id})
         kinds = {"failure_kind": "model", "failure_error_kind": "authentication"}
         for handler in self.handlers:
             handler(SimpleNamespace(context=context, outcome=outcome, **kinds))
@@ -97,6 +98,21 @@ async def test_a_turn_that_failed_is_noted_with_nanobots_word_about_it(host: Hos
         ("failed", "nanobot's turn failed (model, authentication); its log says more."),
         ("failed", WORD),
     ]
+
+
+async def test_of_a_private_chat_only_that_a_turn_failed_is_noted_until_one_does_not(
+    host: Host, channel: Any, bus: Bus
+) -> None:
+    for number, outcome in enumerate(("completed", "failed", "completed", "completed")):
+        bus.failed(f"om_{number}", outcome=outcome, chat_id="ou_ada")
+        await channel.send(Outbound("ou_ada", WORD, {"message_id": f"om_{number}", "chat_type": "p2p"}))
+    records = host.record.decisions.outcomes(0)
+    assert [(one["chat"], one["message_id"], one["reason"]) for one in records] == [
+        (PRIVATE, None, "failed"),
+        (PRIVATE, None, "answered"),
+    ]
+    assert WORD not in records[0]["why"]
+    assert (noted(host), noted(host, "feishu:ou_ada")) == ([], [])
 
 
 async def test_a_half_answer_of_a_turn_that_failed_is_none_and_its_text_is_not_noted(

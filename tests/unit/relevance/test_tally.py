@@ -57,6 +57,41 @@ def test_what_is_odd_in_the_log_is_nobodys_failure(tmp_path: Path) -> None:
     assert tallies_since(log, 1) == [Tally("Alpha", 1)]
 
 
+def test_a_failure_is_found_however_many_chats_are_busy(tmp_path: Path) -> None:
+    log = FileDecisionLog(tmp_path)
+    end(log, 1 * HOUR, "failed", why="no key", key="feishu:oc_quiet")
+    os.utime(log.path_of("feishu:oc_quiet"), (3600, 3600))
+    for number in range(60):
+        end(log, 2 * HOUR, "answered", agent="Beta", key=f"feishu:oc_{number}")
+    alpha, beta = tallies_since(log, 1 * HOUR)
+    assert (alpha.failed, alpha.why, beta.ended) == (1, "no key", 60)
+
+
+def test_a_long_log_is_read_back_to_the_time_that_is_asked_for(tmp_path: Path) -> None:
+    log = FileDecisionLog(tmp_path, max_bytes=600_000)
+    for number in range(5000):  # more than one block, and more than one file
+        end(log, number * 1000, "claimed", f"om_{number}")
+        if number % 100 == 0:
+            end(log, number * 1000, "failed", f"om_{number}", why=f"{number}")
+    with log.path_of(KEY).open("ab") as file:
+        file.write(b"no line of ours\n" * 20_000)
+    for since in (0, 1_000_000, 3_333_000, 4_900_000, 5_000_000):
+        expected = [str(number) for number in range(0, 5000, 100) if number * 1000 >= since]
+        assert [one["why"] for one in FileDecisionLog(tmp_path).outcomes(since)] == expected
+        assert [one["why"] for one in log.outcomes(since)] == expected
+    assert [one["why"] for one in log.outcomes(4_800_000)] == ["4800", "4900"]  # further back than just now
+
+
+def test_what_is_noted_after_a_look_is_found_by_the_next_one_also_in_a_file_that_was_moved_on(tmp_path: Path) -> None:
+    log, reader = FileDecisionLog(tmp_path, max_bytes=1000), FileDecisionLog(tmp_path)
+    for number in range(12):
+        end(log, number, "failed", f"om_{number}")
+        found = [one["message_id"] for one in reader.outcomes(0)]
+        assert found == [f"om_{seen}" for seen in range(number + 1)][-len(found) :]
+        assert len(found) >= min(number + 1, 8)
+        assert found == [one["message_id"] for one in reader.outcomes(0)]
+
+
 def test_files_that_were_not_written_to_since_are_not_read(tmp_path: Path) -> None:
     log = FileDecisionLog(tmp_path)
     end(log, 200_000, "failed")

@@ -10,9 +10,11 @@ from support.leases import FOR_EVER
 from support.memory_chat import KEY, MemoryChannel, profile
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.conversation.decision import PRIVATE
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.tally import Tally, tallies_since
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease
 
@@ -28,13 +30,13 @@ class Mind:
         self.asked = asyncio.Event()
         self.go = asyncio.Event()
         self.go.set()
-        self._text, self._error = text, error
+        self._text, self.error = text, error
 
     async def respond(self, prompt: Any) -> AsyncIterator[str]:
         self.asked.set()
         await self.go.wait()
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
         yield self._text
 
     async def close(self) -> None:
@@ -126,6 +128,25 @@ async def test_nothing_is_noted_about_private_chats(stage: Any) -> None:
     await stage.chat.say("hello", private=True)
     await stage.quiet()
     assert stage.chat.texts() == ["Hello."]
+    assert outcomes(stage) == []
+    assert FileDecisionLog(stage.folder).outcomes(0) == []
+
+
+async def test_that_an_answer_in_private_failed_is_noted_until_one_goes_out_and_nothing_of_the_chat(stage: Any) -> None:
+    mind, log = Mind("Hello.", error=ResponderError("Ada's salary is a secret.")), FileDecisionLog(stage.folder)
+    add(stage, mind)
+    await stage.start()
+    await stage.chat.say("hello", private=True)
+    await until(lambda: log.outcomes(0))
+    (noted,), (tally,) = log.outcomes(0), tallies_since(log, 0)
+    assert (noted["chat"], noted["message_id"], noted["reason"], tally.failed) == (PRIVATE, None, "failed", 1)
+    assert "salary" not in noted["why"]
+    mind.error = None
+    for _ in range(2):
+        await stage.chat.say("hello", private=True)
+    await stage.quiet()
+    assert [one["reason"] for one in log.outcomes(0)] == ["failed", "answered"]
+    assert tallies_since(log, 0) == [Tally("Alpha", 1)]
     assert outcomes(stage) == []
 
 

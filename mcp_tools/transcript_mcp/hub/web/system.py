@@ -12,8 +12,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript import __version__
+from nanobot_transcript.conversation.decision import PRIVATE
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.files.usage import folder_size
+from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.service import Assistant
@@ -67,20 +69,30 @@ class SystemRoom:
             "clients": self._recent.clients(),
             "stores": list(self._stores()),
             "answers": self._answers(),
+            "answers_known": self._settings.gate.log and any(self._records()),
             "problems": self._recent.problems(),
         }
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """How many problems there were, and how many clients."""
-        return {(("what", "problems"),): self._recent.count, (("what", "clients"),): self._recent.newcomers}
+        """How many problems there were, how many clients, and what was noted of answers in private: of groups their
+        page tells.
+        """
+        noted = [record.decisions.editions([PRIVATE]) for record in self._records()]
+        return {
+            (("what", "problems"),): self._recent.count,
+            (("what", "clients"),): self._recent.newcomers,
+            (("what", "answers"),): noted,
+        }
+
+    def _records(self) -> Iterator[Record]:
+        return (room.core.record for room in self._rooms.values() if isinstance(room.core, Chats))
 
     def _answers(self) -> list[dict[str, Any]]:
         """Of the last 24 hours, by bot: how many answers came to an end, how many failed, the newest of those, and what
         people corrected.
         """
         since = time.time() * 1000 - DAY_MS
-        cores = (room.core for room in self._rooms.values())
-        found = (tallies_since(core.record.decisions, since) for core in cores if isinstance(core, Chats))
+        found = (tallies_since(record.decisions, since) for record in self._records())
         return [asdict(each) | _rates(each) for answers in found for each in answers if each.judged]
 
     def _stores(self) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@ import { Prose, Time } from "@/components/common";
 import { Badge } from "@/components/ui/badge";
 import { CardContent } from "@/components/ui/card";
 import { isKey, useLanguage, useT } from "@/lib/i18n";
+import { href } from "@/lib/router";
 import { type Told, inChinese } from "@/pages/system/chinese";
 
 export interface Trouble {
@@ -15,9 +16,20 @@ export interface Trouble {
   times: number;
 }
 
-export function Problems({ problems }: { problems: readonly Trouble[] }) {
+/** How a bot's answers went; the rest is about the newest that failed, without an id in a private chat. */
+export interface Bot {
+  agent: string;
+  ended: number;
+  failed: number;
+  why: string;
+  ts: number;
+  chat: string;
+  message_id: string;
+}
+
+export function Problems({ problems, failing }: { problems: readonly Trouble[]; failing: readonly Bot[] }) {
   const t = useT();
-  if (!problems.length) {
+  if (!problems.length && !failing.length) {
     return (
       <CardContent className="flex items-center gap-2 text-sm text-muted-foreground">
         <CircleCheck className="size-4 text-positive" aria-hidden />
@@ -27,10 +39,41 @@ export function Problems({ problems }: { problems: readonly Trouble[] }) {
   }
   return (
     <ul className="divide-y">
+      {failing.map((each) => (
+        <Failing key={each.agent} bot={each} />
+      ))}
       {problems.map((each) => (
         <One key={`${each.where} ${each.text}`} trouble={each} />
       ))}
     </ul>
+  );
+}
+
+function Failing({ bot }: { bot: Bot }) {
+  const t = useT();
+  return (
+    <li className="flex items-start gap-3 px-4 py-3 text-sm">
+      <CircleAlert className="mt-0.5 size-4 shrink-0 text-destructive" aria-label={t("error")} />
+      <div className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+        <p>{t("answersFail", { agent: bot.agent, failed: bot.failed, n: bot.ended })}</p>
+        <p>
+          {t("newestFailure")}{" "}
+          {bot.message_id ? (
+            <a href={href("groups", bot.chat, bot.message_id)} className="text-primary underline underline-offset-2">
+              {bot.why || bot.message_id}
+            </a>
+          ) : (
+            t("inPrivate")
+          )}
+        </p>
+        <p className="mt-1 text-[13px]">
+          <span className="font-semibold text-primary">{t("whatToDo")}</span> {t("answersFailAdvice", { agent: bot.agent })}
+        </p>
+        <p className="mt-1 text-xs text-muted-foreground">
+          <Time ms={bot.ts} />
+        </p>
+      </div>
+    </li>
   );
 }
 

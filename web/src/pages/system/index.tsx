@@ -6,9 +6,8 @@ import { Card, CardContent, CardHeader, CardTitle } from "@/components/ui/card";
 import { useData } from "@/lib/data";
 import { useConnection } from "@/lib/events";
 import { type Key, isKey, useT } from "@/lib/i18n";
-import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
-import { Problems, type Trouble } from "@/pages/system/Problems";
+import { type Bot, Problems, type Trouble } from "@/pages/system/Problems";
 
 interface System {
   version: string;
@@ -22,21 +21,16 @@ interface System {
   clients: { name: string; way: "" | "connect" | "ws"; program: string; requests: number; last: number }[];
   stores: { name: string; path: string; bytes: number; count: number | null }[];
   problems: Trouble[];
-  /** By bot, of the last 24 hours; the rest is about the newest that failed. */
-  answers: {
-    agent: string;
-    ended: number;
-    failed: number;
-    why: string;
-    ts: number;
-    chat: string;
-    message_id: string;
+  /** By bot, of the last 24 hours. */
+  answers: (Bot & {
     /** How often people said that it was not meant, and how often they had to ask it again. */
     intruded: number;
     missed: number;
     intruded_per_100: number;
     missed_per_100: number;
-  }[];
+  })[];
+  /** Whether it can be told here that answers fail. */
+  answers_known: boolean;
 }
 
 export function SystemPage() {
@@ -49,7 +43,10 @@ export function SystemPage() {
   if (system.error && !value) return <Problem error={system.error} retry={system.reload} />;
   if (!value) return <Loading />;
   const errors = value.problems.filter((each) => each.level === "error").length;
-  const failed = value.answers.reduce((sum, each) => sum + each.failed, 0);
+  const failing = value.answers.filter((each) => each.failed > 0);
+  const failed = failing.reduce((sum, each) => sum + each.failed, 0);
+  const wrong = errors > 0 || failing.length > 0;
+  const count = value.problems.length + failing.length;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("system")}>
       <div className="mx-auto grid max-w-6xl grid-cols-1 items-start gap-4 p-4 sm:p-6 lg:grid-cols-2">
@@ -57,8 +54,9 @@ export function SystemPage() {
         <section className="grid grid-cols-2 gap-3 lg:col-span-2 lg:grid-cols-4">
           <Figure
             title={t("health")}
-            value={connection === "offline" ? t("offline") : errors || failed ? t("withProblems") : t("well")}
-            tone={connection === "offline" ? "bad" : errors || failed ? "warn" : "good"}
+            value={t(connection === "offline" ? "offline" : wrong ? "withProblems" : value.answers_known ? "well" : "nothingKnown")}
+            tone={connection === "offline" ? "bad" : wrong ? "warn" : value.answers_known ? "good" : undefined}
+            text={value.answers_known ? undefined : t("answersUnknown")}
           />
           <Figure title={t("uptime")} value={span(now / 1000 - value.began)} text={`nanobot-transcript ${value.version}`} />
           <Figure title={t("openPages")} value={String(value.viewers.length)} />
@@ -67,9 +65,9 @@ export function SystemPage() {
 
         <Card className="lg:col-span-2">
           <Title icon={<CircleAlert />} text={t("problems")}>
-            <Badge variant={value.problems.length ? "warning" : "positive"}>{value.problems.length}</Badge>
+            <Badge variant={wrong ? "destructive" : count ? "warning" : "positive"}>{count}</Badge>
           </Title>
-          <Problems problems={value.problems} />
+          <Problems problems={value.problems} failing={failing} />
         </Card>
 
         {value.answers.length > 0 && (
@@ -94,14 +92,6 @@ export function SystemPage() {
                         missed: each.missed,
                         missedRate: each.missed_per_100.toFixed(1),
                       })}
-                    </p>
-                  )}
-                  {each.failed > 0 && (
-                    <p className="break-words text-muted-foreground">
-                      {t("newestFailure", { span: span((now - each.ts) / 1000) })}{" "}
-                      <a href={href("groups", each.chat, each.message_id)} className="text-primary underline underline-offset-2">
-                        {each.why || each.message_id}
-                      </a>
                     </p>
                   )}
                 </li>
@@ -203,7 +193,7 @@ function Title({ icon, text, children }: { icon: ReactNode; text: string; childr
   );
 }
 
-function Figure(props: { title: string; value: string; text?: string; tone?: "good" | "warn" | "bad" }) {
+function Figure(props: { title: string; value: string; text?: string | undefined; tone?: "good" | "warn" | "bad" | undefined }) {
   return (
     <Card className="px-4 py-3">
       <p className="text-xs text-muted-foreground">{props.title}</p>
