@@ -112,7 +112,7 @@ def test_every_client_stands_in_the_documents_and_the_readmes_name_real_ones() -
     places = {f"docs/{language}/mcp.md": first_column(page(language, "mcp"), "cursor") for language in LANGUAGES}
     assert differing({"CLIENTS": CLIENTS, **places}) == {}
     for name in ("README.md", "README.zh-CN.md"):
-        (offered,) = re.findall(r"mcp-config claude-code --servers assistant --write +#(.*)", _text(name))
+        (offered,) = re.findall(r"mcp-config claude-code --servers assistant --write --rules +#(.*)", _text(name))
         shown = {"claude-code", *re.findall(r"[a-z][a-z-]+", offered.replace(" or ", " "))}
         assert shown <= CLIENTS.keys()
 
