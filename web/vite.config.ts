@@ -2,7 +2,8 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-// One script and one style sheet, named by their hashes, outside of this folder: Tailwind looks at every file in it.
+// A script, one that is loaded when there is code to colour, and a style sheet, named by their hashes. They lie outside of
+// this folder: Tailwind looks at every file in it.
 export default defineConfig({
   base: "./",
   plugins: [react(), tailwindcss()],
@@ -18,8 +19,8 @@ export default defineConfig({
     rollupOptions: {
       output: {
         entryFileNames: "assets/app-[hash].js",
+        chunkFileNames: "assets/[name]-[hash].js",
         assetFileNames: "assets/[name]-[hash][extname]",
-        codeSplitting: false,
       },
     },
   },

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.cli.moments import local
@@ -10,9 +10,8 @@ from nanobot_transcript.cli.naming import chat_keys, shown_name
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_record
 from nanobot_transcript.cli.output import amount, console, emit_json, number, printable, progress_bar, size
 from nanobot_transcript.cli.tables import print_table
-from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import is_bot
 from nanobot_transcript.store.naming import short_name
+from nanobot_transcript.store.spoken import Spoken
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.tally import Tally
@@ -22,57 +21,25 @@ __all__ = ["stats"]
 
 
 @dataclass(slots=True)
-class _Speaker:
-    sender: str
-    name: str
-    kind: str
-    messages: int = 0
-    characters: int = 0
-    last_ms: float = 0
-
-
-@dataclass(slots=True)
 class _Chat:
     session_key: str
     title: str
     bytes: int
-    messages: int = 0
-    first_ms: float | None = None
-    last_ms: float | None = None
-    speakers: dict[str, _Speaker] = field(default_factory=dict)
-    sources: Counter[str] = field(default_factory=Counter)
-
-    def add(self, entry: Entry, name: str) -> None:
-        """Count one message."""
-        bot = is_bot(entry)
-        speaker = self.speakers.setdefault(entry["sender"], _Speaker(entry["sender"], name, "bot" if bot else "human"))
-        ts = entry["ts"]
-        speaker.messages += 1
-        speaker.characters += len(entry["content"])
-        speaker.last_ms = max(speaker.last_ms, ts)
-        self.messages += 1
-        self.first_ms = ts if self.first_ms is None else min(self.first_ms, ts)
-        self.last_ms = ts if self.last_ms is None else max(self.last_ms, ts)
-        self.sources[entry.get("source") or "unknown"] += 1
+    spoken: Spoken = field(default_factory=Spoken)
 
     def document(self) -> dict[str, Any]:
         """The counts for JSON."""
+        spoken = self.spoken
         return {
             "session_key": self.session_key,
             "title": self.title or None,
             "bytes": self.bytes,
-            "messages": self.messages,
-            "first_ms": self.first_ms,
-            "last_ms": self.last_ms,
-            "sources": dict(self.sources),
-            "speakers": [
-                {name: getattr(speaker, name) for name in _Speaker.__slots__} for speaker in self.by_messages()
-            ],
+            "messages": spoken.messages,
+            "first_ms": spoken.first_ms,
+            "last_ms": spoken.last_ms,
+            "sources": dict(spoken.sources),
+            "speakers": [asdict(speaker) for speaker in spoken.by_messages()],
         }
-
-    def by_messages(self) -> list[_Speaker]:
-        """Who spoke, the most frequent first."""
-        return sorted(self.speakers.values(), key=lambda speaker: (-speaker.messages, speaker.name))
 
 
 def stats(
@@ -117,7 +84,7 @@ def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
             names: dict[str, str] = {}
             for entry in store.scan(key):
                 name = names.get(entry["sender"]) or names.setdefault(entry["sender"], shown_name(store, entry))
-                one.add(entry, name)
+                one.spoken.add(entry, name)
             counted.append(one)
             if advance is not None:
                 advance(done + 1, len(keys))
@@ -138,20 +105,21 @@ def _print_chats(counted: Sequence[_Chat]) -> None:
 
 
 def _row(one: _Chat) -> list[str]:
-    kinds = Counter(speaker.kind for speaker in one.speakers.values())
-    counts = (one.messages, kinds["human"], kinds["bot"])
+    kinds = Counter(speaker.kind for speaker in one.spoken.speakers.values())
+    counts = (one.spoken.messages, kinds["human"], kinds["bot"])
     return [
         *(number(count) for count in counts),
         size(one.bytes),
-        _time(one.first_ms)[:10],
-        _time(one.last_ms),
+        _time(one.spoken.first_ms)[:10],
+        _time(one.spoken.last_ms),
     ]
 
 
 def _print_chat(one: _Chat) -> None:
-    span = f" from {_time(one.first_ms)} to {_time(one.last_ms)}" if one.messages else ""
+    spoken = one.spoken
+    span = f" from {_time(spoken.first_ms)} to {_time(spoken.last_ms)}" if spoken.messages else ""
     named = f" ({one.title})" if one.title else ""
-    summary = f"{printable(one.session_key + named)}: {amount(one.messages, 'message')}{span}, {size(one.bytes)}"
+    summary = f"{printable(one.session_key + named)}: {amount(spoken.messages, 'message')}{span}, {size(one.bytes)}"
     console().print(summary, soft_wrap=True)
     numbers = ("messages", "share", "characters")
     rows = [
@@ -159,11 +127,11 @@ def _print_chat(one: _Chat) -> None:
             printable(speaker.name).replace("\n", " "),
             speaker.kind,
             number(speaker.messages),
-            f"{speaker.messages / one.messages:.0%}",
+            f"{speaker.messages / spoken.messages:.0%}",
             number(speaker.characters),
             _time(speaker.last_ms),
         ]
-        for speaker in one.by_messages()
+        for speaker in spoken.by_messages()
     ]
     print_table(["member", "kind", *numbers, "last"], rows, right=numbers, shorten="member")
 

@@ -17,13 +17,14 @@ from nanobot_transcript.conversation.people import Members, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.prompt import ContextLimits
 from nanobot_transcript.conversation.thanks import Thanks
-from nanobot_transcript.coordination.contract import Budget
+from nanobot_transcript.coordination.contract import HOUR, Budget
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.platform import Platform
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import GateOptions, Judge, RelevanceGate
 from nanobot_transcript.relevance.choice import ClaimOpen
+from nanobot_transcript.relevance.judge import QUESTIONS
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, LoopGuard, LoopLimits, Relay, RelaySettings
@@ -32,8 +33,6 @@ __all__ = ["Conversation", "Options"]
 
 logger = logging.getLogger(__name__)
 
-_BUDGET: Final = "judge"
-_HOUR: Final = 3600.0
 _LAST_WORDS: Final = 5.0
 """Seconds for which the end waits until what was learned is written down."""
 
@@ -183,4 +182,4 @@ class Conversation:
 
 def _allowance(budget: Budget, per_hour: int) -> Callable[[], bool]:
     """Takes one question out of the budget that all bots of the record share; False when it is spent."""
-    return lambda: per_hour > 0 and budget.take(_BUDGET, limit=per_hour, window=_HOUR)
+    return lambda: per_hour > 0 and budget.take(QUESTIONS, limit=per_hour, window=HOUR)

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import getpid
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-__all__ = ["Budget", "Ear", "Grant", "Lease", "Marks", "Processes", "Signals", "agent_of", "new_holder"]
+__all__ = ["HOUR", "Budget", "Ear", "Grant", "Lease", "Marks", "Processes", "Signals", "agent_of", "new_holder"]
+
+HOUR: Final = 3600.0
+"""The window, in seconds, of budgets that are given by the hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,10 @@ class Budget(Protocol):
         steps of a clock. Callers that share a name give the same window. Raises ConfigError for a ``cost`` below 0 and
         a ``window`` that is not above 0.
         """
+        ...
+
+    def used(self, name: str, *, window: float) -> int:
+        """How many of the last ``window`` seconds count now; takes nothing. Raises ConfigError as ``take`` does."""
         ...
 
 

@@ -80,7 +80,7 @@ class _Asking:
 
 
 class AsyncBudget:
-    """The same call as ``Budget``, awaited."""
+    """What takes of a ``Budget``, awaited."""
 
     def __init__(self, budget: Budget) -> None:
         self.plain: Budget = budget

@@ -24,6 +24,7 @@ __all__ = [
     "Reason",
     "Stage",
     "later",
+    "sentence_of",
 ]
 
 _LONGEST_WHY: Final = 200
@@ -193,6 +194,11 @@ class Decision:
     def sentence(self) -> str:
         """The reason in words."""
         return SENTENCES[self.reason]
+
+
+def sentence_of(reason: str) -> str:
+    """A noted reason in words; a code that this version does not know stands for itself."""
+    return next((sentence for known, sentence in SENTENCES.items() if known == reason), reason)
 
 
 def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0, *, why: str = "") -> Decision:

@@ -12,7 +12,10 @@ from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from nanobot_transcript.relevance.decision import Case
 from nanobot_transcript.relevance.past import past_of
 
-__all__ = ["YOU", "Judge", "Prompt", "prompt", "verdict"]
+__all__ = ["QUESTIONS", "YOU", "Judge", "Prompt", "prompt", "verdict"]
+
+QUESTIONS: Final = "judge"
+"""The budget, by the hour, of what all bots of a record ask judges."""
 
 YOU: Final = "you (this agent)"
 _TEXT: Final = 500

@@ -1,15 +1,39 @@
-"""How each bot does: answers that failed, answers nobody wanted, messages that were left alone."""
+"""How each bot does: what it did about each message, answers that failed, and what people corrected."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from nanobot_transcript.relevance.decision import Reason, Stage
+from nanobot_transcript.relevance.decision import LATER, Reason, Stage
 from nanobot_transcript.relevance.log import DecisionLog
 
-__all__ = ["DAY_MS", "Tally", "tallies_since"]
+__all__ = ["DAY_MS", "Done", "Tally", "Verdict", "tallies_since", "verdicts_since"]
 
 DAY_MS: Final = 86_400_000
+
+Done: TypeAlias = Literal["answered", "silent", "failed", "begun"]
+"""What a bot did about a message; ``begun``: it was to answer, and nothing is noted of how that ended."""
+
+_NO_CASE: Final = frozenset({Reason.INVALID, Reason.OWN, Reason.DUPLICATE})
+"""Reasons of notes that are about no message to the bot, or repeat one."""
+
+
+_Case: TypeAlias = "tuple[str, str, str]"
+"""The bot, the chat and the message that a note is about."""
+
+
+class Verdict(NamedTuple):
+    """What a bot did about a message and why, by the log's codes (``Reason``). Of what it answered or tried to answer,
+    ``reason`` is why it felt meant, and ``why`` what went wrong. ``ts`` (milliseconds) is when the last was noted.
+    """
+
+    agent: str
+    chat: str
+    message_id: str
+    done: Done
+    reason: str
+    why: str
+    ts: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +73,47 @@ def tallies_since(log: DecisionLog, since_ms: float, chats: Iterable[str] | None
     """By bot, in the order of their names; of some ``chats`` (session keys), or of all. Of two outcomes of one answer
     the later counts.
     """
-    last: dict[tuple[str, str, str, bool], Mapping[str, Any]] = {}
+    last: dict[tuple[_Case, bool], Mapping[str, Any]] = {}
     for record in _ended(log, since_ms, chats):
-        corrected = record.get("stage") == Stage.CORRECTION
-        key = (_text(record, "agent"), _text(record, "chat"), _text(record, "message_id"), corrected)
+        key = (_case(record), record.get("stage") == Stage.CORRECTION)
         last.pop(key, None)
         last[key] = record
-    agents = sorted({agent for agent, *_ in last})
-    return [_counted(agent, [record for key, record in last.items() if key[0] == agent]) for agent in agents]
+    agents = sorted({agent for (agent, *_), _ in last})
+    return [_counted(agent, [record for (case, _), record in last.items() if case[0] == agent]) for agent in agents]
+
+
+def verdicts_since(log: DecisionLog, since_ms: float, chats: Iterable[str]) -> list[Verdict]:
+    """What each bot did about each message of some chats (session keys), by what was noted last; corrections aside."""
+    felt: dict[_Case, Mapping[str, Any]] = {}
+    last: dict[_Case, Mapping[str, Any]] = {}
+    for record in (record for chat in chats for record in log.read(chat) if _ts(record) >= since_ms):
+        stage = _text(record, "stage")
+        if stage == Stage.CORRECTION or _text(record, "reason") in _NO_CASE:
+            continue
+        case = _case(record)
+        if stage not in LATER:
+            felt[case] = record
+        last.pop(case, None)  # the order is that of the last notes
+        last[case] = record
+    return [_verdict(case, record, felt.get(case, record)) for case, record in last.items()]
+
+
+def _case(record: Mapping[str, Any]) -> _Case:
+    return _text(record, "agent"), _text(record, "chat"), _text(record, "message_id")
+
+
+def _verdict(case: _Case, record: Mapping[str, Any], felt: Mapping[str, Any]) -> Verdict:
+    """By the last note of a case, and the gate's own."""
+    noted = _text(record, "reason")
+    done: Done = "silent"
+    if noted == Reason.ANSWERED:
+        done = "answered"
+    elif noted == Reason.FAILED:
+        done = "failed"
+    elif record.get("respond"):
+        done = "begun"
+    reason = noted if done == "silent" else _text(felt, "reason")
+    return Verdict(*case, done, reason, _text(record, "why"), _ts(record))
 
 
 def _ended(log: DecisionLog, since_ms: float, chats: Iterable[str] | None) -> Iterable[Mapping[str, Any]]:

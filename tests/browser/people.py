@@ -54,10 +54,18 @@ class Agent:
             return json.load(answer)["result"]["content"]
 
     def talk(self, page: "Page") -> "Page":
-        """The page with this agent's conversation open."""
-        page.get_by_role("link", name=self.name).first.click()
-        page.get_by_role("log").wait_for()
-        return page
+        """The page with this agent's conversation open, at what waits longest in it."""
+        return talk(page, self.name)
+
+
+def talk(page: "Page", agent: str) -> "Page":
+    """The page with the conversation of this agent open; on a phone another one may lie over the list."""
+    row = page.locator("a[data-row]", has_text=agent).first
+    row.wait_for(state="attached")
+    row.evaluate("row => row.click()")
+    page.get_by_role("heading", name=agent).wait_for()
+    page.get_by_role("log").wait_for()
+    return page
 
 
 def asked(hub: str, token: str, question: str) -> list[str]:

@@ -84,7 +84,7 @@ STUBS = """
 
 def test_a_new_question_is_noticed_heard_and_counted_in_the_title(open_page: OpenPage, agent: Agent) -> None:
     page = begun(open_page("#/questions", script=STUBS))
-    page.get_by_role("button", name="Notices and sound").click()
+    page.get_by_role("button", name="Notifications and sound").click()
     page.locator("button[aria-pressed=true]").wait_for()
     page.goto(f"{page.url.partition('#')[0]}#/system")
     before = page.evaluate("document.title")
@@ -118,10 +118,10 @@ def test_the_bell_says_until_the_first_click_that_the_browser_lets_no_sound_thro
     page.goto("about:blank")
     with page.expect_console_message(lambda message: message.text == "resumed"):
         page.goto(address)  # whatever looks at the page afterwards is a gesture to the browser
-    silent = "Notices and sound: the browser lets no sound through until you click on the page or press a key"
+    silent = "Notifications and sound: the browser plays no sound until you click on the page or press a key"
     page.get_by_role("button", name=silent, exact=True, pressed=True).wait_for()
     page.get_by_role("searchbox").click()
-    page.get_by_role("button", name="Notices and sound", exact=True, pressed=True).wait_for()
+    page.get_by_role("button", name="Notifications and sound", exact=True, pressed=True).wait_for()
     for tones in (1, 2):
         agent.ask(f"Deploy {tones} now?", wait=0)
         page.wait_for_function(f"() => heard.tones === {tones}")
@@ -141,7 +141,7 @@ def test_a_browser_without_sound_shows_the_page_and_its_notices(
         if (location.protocol === "http:") localStorage.setItem("nanobot-transcript.notify", "on");
     """
     page = open_page("#/questions", script=STUBS + soundless + chosen)
-    page.get_by_role("button", name="Notices and sound", exact=True, pressed=True).wait_for()
+    page.get_by_role("button", name="Notifications and sound", exact=True, pressed=True).wait_for()
     agent.ask("Deploy without a sound?", wait=0)
     page.wait_for_function("name => heard.notices.some((each) => each.title === name)", arg=agent.name)
 
@@ -429,7 +429,7 @@ def test_a_history_that_was_read_before_an_answer_and_comes_after_it_opens_no_qu
     expect(page.locator("article[data-state=answered]").get_by_text("Yes, deploy.")).to_have_count(1)
     assert page.locator("article[data-state=waiting]").count() == 0
     assert said(answer) == ["Yes, deploy."]
-    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").wait_for()
+    page.get_by_role("textbox", name=f"Send {agent.name} a note").wait_for()
 
 
 def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage, agent: Agent, line: Line) -> None:
@@ -439,13 +439,13 @@ def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage,
     send(page)
     assert said(first) == ["Hello."]
     everything = LONG
-    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill(everything)
+    page.get_by_role("textbox", name=f"Send {agent.name} a note").fill(everything)
     line.cut_after(50_000)
     page.get_by_role("button", name="Send").click()
     line.wait_cut()
     line.mend()
-    page.get_by_text("waits for the agent").wait_for()
-    expect(page.get_by_text("waits for the agent")).to_have_count(1)
+    page.get_by_text("waiting for the agent").wait_for()
+    expect(page.get_by_text("waiting for the agent")).to_have_count(1)
     second = agent.ask("And?")
     fill(page, "Go on.")
     send(page)
@@ -461,11 +461,11 @@ def test_what_is_written_to_an_agent_on_a_silent_line_comes_through_once(
     send(page)
     assert said(first) == ["Hello."]
     page.locator("article[data-state=answered]").wait_for()
-    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill("Mind the gap.")
+    page.get_by_role("textbox", name=f"Send {agent.name} a note").fill("Mind the gap.")
     line.hush()
     page.get_by_role("button", name="Send").click()
     page.get_by_text("on its way").wait_for()
-    page.get_by_text("waits for the agent").wait_for()
+    page.get_by_text("waiting for the agent").wait_for()
     second = agent.ask("And?")
     fill(page, "Go on.")
     send(page)

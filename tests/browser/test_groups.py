@@ -1,10 +1,12 @@
 """What a person sees of a group beside what was said: threads, questions that have ended, and the two charts."""
 
+import re
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import pytest
 from browser.conftest import needs_axe
 from browser.expecting import drawn, expect
 from browser.people import Agent, Blocks, fill, said, send
@@ -14,6 +16,9 @@ from support.web_home import CHAT, WebHome
 
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, Stage
+from transcript_channels.feishu import text_of
+from transcript_mcp.assistant.group_cards import question_card
+from transcript_mcp.assistant.values import Choice, Option, Question
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -122,27 +127,27 @@ def test_a_text_that_mentions_a_bot_is_said_by_another_one_and_the_page_says_who
     home.say("Beta", "Here I am", "om_beta_last")  # the bot that was there last
     home.decide("om_beta_last", "Alpha", False, Reason.SCORE_LOW, 0.01)  # and this one runs, too
     page = open_page(GROUP, phone=True)
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     field.fill("@Betamax is no bot")
     assert page.get_by_text("relay.mode").count() == 0
     field.fill("@beta这边怎么样？")
-    page.get_by_text("Alpha says this, so Beta hears it from a bot").wait_for()
+    page.get_by_text("Alpha says this. Beta hears it from a bot").wait_for()
     assert page.evaluate(TOO_WIDE) == []
     assert faults(page, GROUP) == []
     picture(page, "phone-mention")
-    page.get_by_label("Said in the name of").select_option("Beta")
-    page.get_by_text("Beta says this itself, so it does not answer.").wait_for()
-    page.get_by_label("Said in the name of").select_option("")
+    page.get_by_label("Send as").select_option("Beta")
+    page.get_by_text("Beta says this itself and will not answer.").wait_for()
+    page.get_by_label("Send as").select_option("")
     page.get_by_role("button", name="Send").click()
-    page.get_by_text("waits for Alpha to send it: that bot has to run").wait_for()
+    page.get_by_text("waiting for Alpha to run and send it").wait_for()
     with Outbox(home.store.base_dir) as outbox:
         assert CHAT in outbox.waiting("Alpha")
         assert CHAT not in outbox.waiting("Beta")
     field.fill("@阿尔法 @Beta hello")
-    page.get_by_text("Any bot of the group may say this. Alpha, Beta hears it from another bot only").wait_for()
+    page.get_by_text("Any bot of the group may say this. Alpha, Beta hears it only from another bot").wait_for()
     field.fill("Anybody there?")
     page.get_by_role("button", name="Send").click()
-    page.get_by_text("waits for a bot to send it: one of this group has to run").wait_for()
+    page.get_by_text("waiting for a bot of this group to run and send it").wait_for()
 
 
 def test_a_text_that_mentions_a_bot_waits_for_no_bot_of_which_nothing_was_heard_lately(
@@ -155,18 +160,18 @@ def test_a_text_that_mentions_a_bot_waits_for_no_bot_of_which_nothing_was_heard_
         at = now - (40 - number) * MINUTE
         home.store.append(chat, "assistant", "Here I am", name, f"om_run_{name}", at, sender_kind="bot", agent=name)
     page = open_page(f"#/groups/{quote(chat, safe='')}")
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     field.fill("@Beta how is it going?")
-    page.get_by_text("Any bot of the group may say this. Beta hears it from another bot only").wait_for()
+    page.get_by_text("Any bot of the group may say this. Beta hears it only from another bot").wait_for()
     picture(page, "groups-mention-any")
     for name in ("Beta", "Alpha"):
         home.log.write(chat, Decision(False, Reason.SCORE_LOW, 0.01, Stage.SCORE, name, "om_run_Gone"))
-    page.get_by_text("Alpha says this, so Beta hears it from a bot").wait_for()
+    page.get_by_text("Alpha says this. Beta hears it from a bot").wait_for()
     field.fill("@Alpha how is it going?")
-    page.get_by_text("Beta says this, so Alpha hears it from a bot").wait_for()
+    page.get_by_text("Beta says this. Alpha hears it from a bot").wait_for()
     field.fill("@Alpha and @Beta")
     page.get_by_role("button", name="Send").click()
-    page.get_by_text("waits for a bot to send it: one of this group has to run").wait_for()
+    page.get_by_text("waiting for a bot of this group to run and send it").wait_for()
     phone = open_page(f"#/groups/{quote(chat, safe='')}", phone=True, language="zh-CN")
     phone.get_by_role("textbox").fill("@Alpha @Beta 怎么样？")
     phone.get_by_text("这句话由群里任意机器人说出").wait_for()
@@ -235,13 +240,136 @@ def test_a_card_whose_question_has_ended_asks_for_no_answer(open_page: OpenPage,
     )
     page, answering = open_page(GROUP), open_page("#/questions")
     card = page.locator("#m-om_card")
-    card.get_by_role("link", name="Answer it on the page of questions").wait_for()
+    card.get_by_role("link", name="Answer on the Questions page").wait_for()
     answer(answering, agent, asked)
-    link = card.get_by_role("link", name="Answered: see it on the page of questions")
+    link = card.get_by_role("link", name="Answered: see it on the Questions page")
     link.wait_for()
     expect(card.get_by_role("link")).to_have_count(1)
     link.click()
     page.get_by_role("log").get_by_text("Deploy now?").wait_for()
+
+
+def post_card(home: WebHome, question: Question, message_id: str) -> None:
+    """A bot shows a question's card in the group, and writes it down."""
+    text = text_of("interactive", question_card(question))
+    now = int(time.time() * 1000)
+    home.store.append(
+        CHAT, "assistant", text, "Beta", message_id, now, sender_kind="bot", msg_type="interactive", source="send"
+    )
+
+
+def question(agent: Agent, text: str, *options: str, multiple: bool = False) -> Question:
+    choices = (Choice("", options=tuple(map(Option, options)), multiple=multiple),) if options else ()
+    return Question("local", "q", "question", text, agent=agent.name, project="/srv/shop", choices=choices)
+
+
+@needs_axe
+def test_a_button_of_a_card_answers_what_an_agent_asks(
+    open_page: OpenPage, home: WebHome, agent: Agent, picture: Picture
+) -> None:
+    options = ["Ship it", "Wait for  Monday", "x" * 150]
+    asked = agent.ask("Ship 1.4 now?", options=options)
+    post_card(home, question(agent, "Ship 1.4 now?", *options), "om_ship")
+    page = open_page(GROUP)
+    card = page.locator("#m-om_ship")
+    buttons = card.get_by_role("button", name=re.compile(r"^\d\. "))
+    expect(buttons).to_have_count(3)
+    assert "[button" not in card.inner_text()
+    assert faults(page, GROUP) == []
+    picture(page, "groups-card")
+    card.get_by_role("button", name="2. Wait for Monday").click()
+    assert said(asked) == ["Wait for  Monday"]
+    card.get_by_role("link", name="Answered: see it on the Questions page").wait_for()
+    expect(card.get_by_role("button", name=re.compile(r"^\d\. "))).to_have_count(0)
+    card.locator("[data-button]", has_text="2. Wait for Monday").get_by_label("This is the answer.").wait_for()
+    expect(card.get_by_label("This is the answer.")).to_have_count(1)
+
+
+def test_of_a_card_on_which_several_may_be_chosen_all_chosen_ones_are_the_answer(
+    open_page: OpenPage, home: WebHome, agent: Agent
+) -> None:
+    asked = agent.ask("Which hosts?", options=["one", "two", "three"], multiple=True)
+    post_card(home, question(agent, "Which hosts?", "one", "two", "three", multiple=True), "om_hosts")
+    card = open_page(GROUP, phone=True).locator("#m-om_hosts")
+    expect(card.get_by_role("button", name="Send")).to_be_disabled()
+    for name in ("three", "two", "one", "two"):
+        card.get_by_role("button", name=name, exact=True).click()
+    card.get_by_role("button", name="Send").click()
+    assert said(asked) == ["one, three"]
+
+
+def test_a_card_is_matched_with_the_question_whose_options_it_shows(
+    open_page: OpenPage, home: WebHome, agent: Agent
+) -> None:
+    agent.ask("Go on?", options=["Yes", "No"])
+    post_card(home, question(agent, "Go on?", "Never", "Ever"), "om_never")
+    card = open_page(GROUP).locator("#m-om_never")
+    card.get_by_role("link", name="Answer on the Questions page").wait_for()
+    expect(card.locator("[data-button]")).to_have_text(["1. Never", "2. Ever"])
+    expect(card.get_by_role("button", name=re.compile(r"^\d\. "))).to_have_count(0)
+
+
+@needs_axe
+def test_buttons_that_only_the_platform_can_press_are_shown_as_what_they_are(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    card = {
+        "elements": [
+            {"tag": "markdown", "content": "Build **41** is red."},
+            {
+                "tag": "action",
+                "actions": [
+                    {"tag": "button", "text": {"tag": "plain_text", "content": "Retry [all]"}, "value": {}},
+                    {"tag": "button", "text": {"tag": "plain_text", "content": "Log"}, "url": "https://ci.test/41"},
+                ],
+            },
+        ]
+    }
+    now = int(time.time() * 1000)
+    for message_id, text in (("om_ci", text_of("interactive", card)), ("om_plain", "[ERROR]\nThat was all.")):
+        home.store.append(
+            CHAT, "assistant", text, "Beta", message_id, now, sender_kind="bot", msg_type="interactive", source="event"
+        )
+    page = open_page(GROUP, phone=True)
+    shown = page.locator("#m-om_ci")
+    expect(shown.locator("[data-button]")).to_have_text("Retry [all]")
+    shown.get_by_text("These buttons work in the chat app only.").wait_for()
+    assert shown.get_by_role("link", name="Log").get_attribute("href") == "https://ci.test/41"
+    expect(page.locator("#m-om_plain [data-button]")).to_have_count(0)
+    assert page.evaluate(TOO_WIDE) == []
+    assert faults(page, GROUP) == []
+    picture(page, "phone-groups-card")
+
+
+@needs_axe
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_code_has_colours_and_is_copied_with_a_button(open_page: OpenPage, home: WebHome, dark: bool) -> None:
+    code = 'def hello(name: str) -> None:\n    # greet\n    print(f"Hello {name}", 3)'
+    name = f"om_code_{dark}"
+    home.say("Alpha", f"Here:\n\n```python\n{code}\n```\n\nand\n\n```elvish\n<b>plain</b>\n```", name)
+    page = open_page(GROUP, dark=dark)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    message = page.locator(f"#m-{name}")
+    message.locator(".hljs-comment", has_text="# greet").wait_for()
+    assert message.locator("pre").first.inner_text() == code
+    colours = message.locator("pre span").evaluate_all("all => all.map((each) => getComputedStyle(each).color)")
+    assert len(set(colours)) >= 4
+    assert message.locator("pre").last.inner_html() == "<code>&lt;b&gt;plain&lt;/b&gt;</code>"
+    message.get_by_role("button", name="Copy the code").first.click()
+    message.get_by_role("status").get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == code
+    assert faults(page, GROUP) == []
+
+
+def test_code_is_copied_also_where_the_browser_gives_the_page_no_clipboard(open_page: OpenPage, home: WebHome) -> None:
+    home.say("Alpha", "```sh\nmake test\n```", "om_sh")
+    page = open_page(GROUP, script="Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.locator("#m-om_sh").get_by_role("button", name="Copy the code").click()
+    page.locator("#m-om_sh").get_by_role("status").get_by_text("Copied").wait_for()
+    field = page.get_by_role("textbox", name="Message the group")
+    field.focus()
+    page.keyboard.press("Control+V")
+    expect(field).to_have_value("make test")
 
 
 def answer(page: "Page", agent: Agent, asked: "Future[Blocks]") -> None:
@@ -283,7 +411,7 @@ def test_the_charts_count_who_spoke_when_and_how_many_bots_in_a_row(open_page: O
         chart.wait_for()
         assert bars(chart, 4) == columns
     turns = side.get_by_role(
-        "img", name="Bot turns since a person spoke, over the last 10 messages; at most 4.", exact=True
+        "img", name="Bot turns in a row since a person spoke, over the last 10 messages; at most 4.", exact=True
     )
     turns.wait_for()
     shown = [bar.text_content() for bar in turns.locator("rect title").all()]
@@ -314,10 +442,10 @@ def test_who_writes_comes_to_the_end_where_it_will_be_said(open_page: OpenPage, 
     drawn(page)
     home.store.append(chat, "user", "Meanwhile", "on_ada", "om_sent_other", now + 100)
     page.get_by_role("button", name="New messages").wait_for()
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     field.fill("Said from here")
     field.press("Control+Enter")
-    page.get_by_text("waits for a bot to send it").wait_for()
+    page.get_by_text("waiting for a bot of this group").wait_for()
     home.store.append(chat, "assistant", "Said from here", "Beta", "om_sent_here", now + 200, sender_kind="bot")
     page.locator("#m-om_sent_here").wait_for()
     page.wait_for_function(IN_SIGHT, arg="m-om_sent_here")
@@ -337,7 +465,7 @@ def test_what_was_said_is_not_drawn_again_with_each_key(open_page: OpenPage, hom
     """
     page = open_page(f"#/groups/{chat}", script=counting)
     page.get_by_role("log").get_by_text(f"Line {many - 1}", exact=True).wait_for()
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     field.focus()
     draws = [page.evaluate("drawn")]
     assert draws[0] >= many

@@ -24,7 +24,7 @@ def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="hidden")
     page.keyboard.press("c")
-    expect(page.get_by_role("textbox", name="Say something in the group")).to_be_focused()
+    expect(page.get_by_role("textbox", name="Message the group")).to_be_focused()
     page.keyboard.press("Escape")
     page.evaluate("location.hash = '#/io/some-session'")
     field = page.get_by_role("textbox", name="Send an input")
@@ -152,9 +152,8 @@ def test_every_page_says_once_what_to_do_while_the_hub_does_not_answer(
     open_page: OpenPage, agent: Agent, line: Line, phone: bool
 ) -> None:
     agent.ask("Still there?", wait=0)
-    hint = "Is nanobot-transcript serve running? This page tries again by itself."
-    page = open_page("#/questions", base=line.address, phone=phone)
-    page.get_by_role("link", name=agent.name).first.click()
+    hint = "Is nanobot-transcript serve running? This page retries automatically."
+    page = agent.talk(open_page("#/questions", base=line.address, phone=phone))
     page.get_by_role("log").get_by_text("Still there?").wait_for()
     failed = list[str]()
     page.on("requestfailed", lambda request: failed.append(request.url))
@@ -225,7 +224,7 @@ def test_what_fails_takes_neither_the_rest_of_the_page_away_nor_the_next_place(o
     page.route("**/api/mail/thread?*", lambda route: route.fulfill(json={}))
     row = page.locator("main a[data-row]").first
     row.click()
-    failed = page.get_by_role("alert").filter(has_text="This part of the page failed.")
+    failed = page.get_by_role("alert").filter(has_text="This part of the page crashed.")
     failed.wait_for()
     page.go_back()
     row.wait_for()

@@ -51,7 +51,7 @@ def test_the_page_asks_the_browser_to_install_it_where_that_is_offered(open_page
     page = open_page("#/questions")
     page.get_by_role("searchbox", name="Search questions").wait_for()
     shown(page, "Install as an app")
-    page.get_by_role("dialog").get_by_text("The menu of your browser does it").wait_for()
+    page.get_by_role("dialog").get_by_text("Use your browser").wait_for()
     assert page.evaluate(OFFER), "else the browser asks by itself, at a moment of its own"
     shown(page, "Install")
     until(page, lambda: page.evaluate("window.asked"))
@@ -63,7 +63,7 @@ def test_a_page_over_plain_http_says_why_it_cannot_be_installed(open_page: OpenP
         page = open_page("#/questions", phone=phone, script=INSECURE)
         page.get_by_role("searchbox", name="Search questions").wait_for()
         shown(page, "Install as an app")
-        page.get_by_role("dialog").get_by_text("only over https or from the machine itself").wait_for()
+        page.get_by_role("dialog").get_by_text("only over https or on the machine itself").wait_for()
 
 
 def test_an_installed_page_keeps_the_token_until_it_is_told_to_forget_it(open_page: OpenPage, locked_hub: str) -> None:
@@ -75,7 +75,7 @@ def test_an_installed_page_keeps_the_token_until_it_is_told_to_forget_it(open_pa
     page.goto(locked_hub)
     page.get_by_role("navigation").first.wait_for()
     expect(page.get_by_role("button", name="Install as an app")).to_have_count(0)
-    shown(page, "Forget the token on this device")
+    shown(page, "Remove the token from this device")
     page.get_by_text("It is kept on this device until").wait_for()
     assert "token-of-mine" not in page.evaluate("Object.values(localStorage)")
     open_page.expected = ("401",)  # the browser itself says that it was refused
@@ -87,4 +87,4 @@ def test_a_page_in_a_browser_keeps_the_token_for_its_tab_alone(open_page: OpenPa
     assert "token-of-mine" not in page.evaluate("Object.values(localStorage)")
     page = page.context.new_page()
     page.goto(locked_hub)
-    page.get_by_text("It is kept for this tab only.").wait_for()
+    page.get_by_text("It is kept in this tab only.").wait_for()

@@ -19,7 +19,7 @@ def test_a_letter_that_was_closed_is_there_when_it_is_opened_again(open_page: Op
         for with_the_key in (True, False):
             page.get_by_role("button", name="Write").click()
             form.get_by_label("Subject").fill(f"Kept {place}")
-            form.get_by_label("Text, in Markdown").fill("Half of a sen")
+            form.get_by_label("Text (Markdown)").fill("Half of a sen")
             if with_the_key:
                 page.keyboard.press("Escape")
             else:
@@ -30,7 +30,7 @@ def test_a_letter_that_was_closed_is_there_when_it_is_opened_again(open_page: Op
             page.go_back()
         page.get_by_role("button", name="Write").click()
         expect(form.get_by_label("Subject")).to_have_value(f"Kept {place}")
-        expect(form.get_by_label("Text, in Markdown")).to_have_value("Half of a sen")
+        expect(form.get_by_label("Text (Markdown)")).to_have_value("Half of a sen")
 
 
 def test_to_whom_a_letter_goes_is_kept_with_it_until_it_is_sent(open_page: OpenPage) -> None:
@@ -44,7 +44,7 @@ def test_to_whom_a_letter_goes_is_kept_with_it_until_it_is_sent(open_page: OpenP
     page.get_by_role("button", name="Write").click()
     expect(form.get_by_role("checkbox", name="BlueLake")).to_be_checked()
     expect(form.get_by_label("Importance")).to_have_value("high")
-    form.get_by_label("Text, in Markdown").fill("At eight.")
+    form.get_by_label("Text (Markdown)").fill("At eight.")
     form.get_by_role("button", name="Send").click()
     page.get_by_role("heading", name="Dinner").first.wait_for()
     page.get_by_role("button", name="Write").click()
@@ -66,7 +66,7 @@ def test_the_letter_to_one_agent_is_not_the_one_to_another(open_page: OpenPage) 
 
 def test_words_in_a_box_are_there_after_a_visit_to_another_page(open_page: OpenPage) -> None:
     places = {
-        GROUP: "Say something in the group",
+        GROUP: "Message the group",
         "#/io/kept-words": "Send an input",
         THREAD: "Reply to",
     }
@@ -88,7 +88,7 @@ def test_what_words_in_a_group_answer_is_kept_with_them(open_page: OpenPage, hom
     page = open_page(GROUP)
     page.locator("#m-om_5").hover()
     page.locator("#m-om_5").get_by_role("button", name="Reply to Beta").click()
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     page.keyboard.type("Thanks for")
     page.get_by_role("link", name="System").click()
     page.get_by_role("heading", name="Stores").wait_for()
@@ -127,11 +127,10 @@ def test_the_browser_asks_before_a_page_is_left_with_a_file_that_was_not_sent(
 def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, agent: Agent) -> None:
     answer = agent.ask("Red or blue?", options=["Red", "Blue"])
     page = agent.talk(open_page("#/questions"))
-    page.get_by_text("Blue", exact=True).click()
     fill(page, "as the sea")
+    page.get_by_text("Blue", exact=True).click()
     page.reload()
-    page.get_by_role("radio", name="Blue").wait_for()
-    expect(page.get_by_role("radio", name="Blue")).to_be_checked()
+    page.get_by_role("button", name="Blue", pressed=True).wait_for()
     expect(page.get_by_role("textbox", name="Your answer")).to_have_value("as the sea")
     send(page)
     assert said(answer) == ["Blue\n\nas the sea"]
@@ -155,14 +154,14 @@ def test_an_answer_and_a_message_that_are_on_their_way_outlive_a_reload(
     assert said(answer) == ["Blue as the sea"]
     page.locator("article[data-state=answered]").get_by_text("Blue as the sea").wait_for()
     page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.on-its-way') === null")
-    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill("Mind the gap.")
+    page.get_by_role("textbox", name=f"Send {agent.name} a note").fill("Mind the gap.")
     line.hush()
     page.get_by_role("button", name="Send").click()
     page.get_by_text("on its way").wait_for()
     line.cut()
     line.mend()
     page.reload()
-    page.get_by_text("waits for the agent").wait_for()
+    page.get_by_text("waiting for the agent").wait_for()
     expect(page.get_by_role("log").get_by_text("Mind the gap.")).to_have_count(1)
     page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.on-its-way') === null")
 

@@ -72,14 +72,14 @@ def test_a_person_finds_a_message_and_posts_with_the_keyboard(open_page: OpenPag
     page.keyboard.type("迁移")
     page.locator("mark", has_text="迁移").wait_for()
     page.keyboard.press("Escape")
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     field.fill("Is 1.4 out?")
     field.press("Control+Enter")
-    page.get_by_text("waits for a bot to send it").wait_for()
+    page.get_by_text("waiting for a bot of this group").wait_for()
     expect(field).to_have_value("")
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    page.get_by_role("dialog").get_by_text("Send what was written").wait_for()
+    page.get_by_role("dialog").get_by_text("Send what you wrote").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="hidden")
 
@@ -88,7 +88,7 @@ def test_mail_is_read_with_its_summary_searched_and_written_as_a_person(
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:
     page = open_page(THREAD)
-    page.get_by_text("In short: 2 messages").wait_for()
+    page.get_by_text("Summary: 2 messages").wait_for()
     page.get_by_role("heading", name="To do").wait_for()
     picture(page, "mail")
     answer = page.get_by_role("textbox", name="Reply to GreenCastle as a person")
@@ -106,9 +106,24 @@ def test_mail_is_read_with_its_summary_searched_and_written_as_a_person(
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("BlueLake").click()
     dialog.get_by_label("Subject").fill("Hold the release")
-    dialog.get_by_label("Text, in Markdown").fill("Until tomorrow.")
+    dialog.get_by_label("Text (Markdown)").fill("Until tomorrow.")
     dialog.get_by_role("button", name="Send").click()
     page.get_by_role("heading", name="Hold the release").wait_for()
+
+
+def test_file_box_opens_where_mail_is_unread_and_stays_there(open_page: OpenPage, home: WebHome) -> None:
+    for number in range(3):
+        home.boxes.mailbox("qa_agent").send("ops_agent", "INFO", f"Disk {number}", "It fills up.")
+    page = open_page("#/boxes")
+    page.get_by_role("link", name="Disk 2").wait_for()
+    assert page.url.endswith("#/boxes/ops_agent")
+    page.locator("[data-connection=live]").first.wait_for()
+    for number in range(4):
+        home.boxes.mailbox("ops_agent").send("qa_agent", "INFO", f"Late {number}", "It was full.")
+    page.get_by_role("combobox").get_by_role("option", name="qa_agent (4)").wait_for(state="attached")
+    assert page.url.endswith("#/boxes/ops_agent")
+    page.get_by_role("link", name="FileBox").click()
+    page.get_by_role("link", name="Late 3").wait_for()
 
 
 def test_mailboxes_are_read_answered_and_emptied_as_an_agent(
@@ -133,18 +148,18 @@ def test_mailboxes_are_read_answered_and_emptied_as_an_agent(
 
 def test_an_input_is_sent_and_an_output_is_read(open_page: OpenPage, hub: str, picture: Picture) -> None:
     page = open_page("#/io")
-    page.get_by_role("textbox", name="Open a session").fill("build-42")
-    page.get_by_role("textbox", name="Open a session").press("Enter")
+    page.get_by_role("textbox", name="Enter a session ID").fill("build-42")
+    page.get_by_role("textbox", name="Enter a session ID").press("Enter")
     page.get_by_role("textbox", name="Send an input").fill("Go on with step 2.")
     page.get_by_role("textbox", name="Send an input").press("Control+Enter")
-    page.get_by_text("waits for the agent").wait_for()
+    page.get_by_text("waiting for the agent").wait_for()
     call(hub, "o_tool", session_id="build-42", output="Step 1 is done.")
-    page.get_by_text("waits to be taken").wait_for()
+    page.get_by_text("waiting to be taken").wait_for()
     picture(page, "io")
     page.get_by_role("button", name="Take output").click()
     page.get_by_text("taken here").wait_for()
     assert "Go on with step 2." in call(hub, "i_tool", session_id="build-42", timeout=PATIENCE)
-    page.get_by_text("with the agent").wait_for()
+    page.get_by_text("delivered, not confirmed yet").wait_for()
 
 
 def call(hub: str, tool: str, **arguments: object) -> str:
@@ -158,7 +173,7 @@ def call(hub: str, tool: str, **arguments: object) -> str:
 
 def test_the_system_says_how_it_is_and_what_to_do(open_page: OpenPage, hub: str, picture: Picture) -> None:
     page = open_page("#/system")
-    page.get_by_role("heading", name="What went wrong lately").wait_for()
+    page.get_by_role("heading", name="Recent problems").wait_for()
     foreign = urllib.request.Request(f"{hub}/api/about", headers={"Origin": "https://evil.example"})
     with pytest.raises(urllib.error.HTTPError):
         urllib.request.urlopen(foreign, timeout=PATIENCE)
@@ -188,7 +203,7 @@ def test_the_token_leaves_the_address_and_is_asked_for_without_one(open_page: Op
     wrong.clear()
 
 
-PLACES = (GROUP, "#/groups", THREAD, "#/boxes/qa_agent/inbox", "#/questions", "#/io/build", "#/system")
+PLACES = (GROUP, "#/groups", THREAD, "#/boxes/qa_agent/inbox", "#/questions", "#/io/build", "#/statistics", "#/system")
 
 
 TOO_WIDE = """[document.documentElement, ...document.querySelectorAll("main *")]

@@ -29,20 +29,20 @@ def enter(page: "Page", token: str) -> None:
 def test_questions_ask_for_their_token_and_say_which_one_it_is(serve: Callable[..., str], open_page: OpenPage) -> None:
     hub = serve(assistant={"tokens": OWN})
     page = open_page("#/questions", base=hub)
-    page.get_by_text("Questions belong to a token").wait_for()
+    page.get_by_text("Questions require a token").wait_for()
     assert page.get_by_role("alert").count() == 0
     assert page.get_by_text("No agent has asked anything yet").count() == 0
     enter(page, "wrong-token")
-    page.get_by_role("alert").get_by_text(re.compile(r"The token …\S+ is not known here\.")).wait_for()
+    page.get_by_role("alert").get_by_text(re.compile(r"The hub does not know the token …\S+\.")).wait_for()
     enter(page, OWN["ada"])
     page.get_by_text("No agent has asked anything yet").wait_for()
-    page.get_by_text("With the token …-ada").wait_for()
-    page.get_by_text("Only what the token …-ada lets you see is shown here.").wait_for()
+    page.get_by_text("Using token …-ada").wait_for()
+    page.get_by_text("You see only what the token …-ada gives access to.").wait_for()
     page.reload()
-    page.get_by_text("With the token …-ada").wait_for()
+    page.get_by_text("Using token …-ada").wait_for()
     page.get_by_role("button", name="Change").click()
     enter(page, OWN["bo"])
-    page.get_by_text("With the token …-bo").wait_for()
+    page.get_by_text("Using token …-bo").wait_for()
     page.get_by_role("button", name="Change").wait_for()
 
 
@@ -55,7 +55,7 @@ def test_a_page_that_comes_with_nothing_but_a_token_opens_questions(
         page.get_by_text("No agent has asked anything yet").wait_for()
         assert page.url == f"{hub}/#/questions"
     page = open_page("#/system?token=token-of-ada", base=hub)
-    page.get_by_role("heading", name="What went wrong lately").wait_for()
+    page.get_by_role("heading", name="Recent problems").wait_for()
 
 
 def test_no_link_of_an_agent_leads_to_the_hub_or_brings_a_token(open_page: OpenPage, agent: Agent, hub: str) -> None:
@@ -140,7 +140,7 @@ def test_a_card_that_asks_leads_to_the_question_and_shows_its_lines(
     home.store.append(CHAT, "user", "cat.png", "on_ada", "om_picture", now + 1, sender_kind="human", msg_type="image")
     page = open_page(GROUP)
     card = page.locator("#m-om_card")
-    link = card.get_by_role("link", name="Answer it on the page of questions")
+    link = card.get_by_role("link", name="Answer on the Questions page")
     link.wait_for()
     assert card.get_by_text("interactive").count() == 0
     assert "shop\nDeploy 1.4 now?" in card.inner_text()
@@ -152,23 +152,23 @@ def test_a_card_that_asks_leads_to_the_question_and_shows_its_lines(
 def test_what_was_written_on_this_page_is_marked_where_a_bot_said_it(open_page: OpenPage, home: WebHome) -> None:
     page = open_page(GROUP)
     page.locator("[data-connection=live]").first.wait_for()
-    field = page.get_by_role("textbox", name="Say something in the group")
+    field = page.get_by_role("textbox", name="Message the group")
     field.fill("From the page")
     field.press("Control+Enter")
-    page.get_by_text("waits for a bot to send it").wait_for()
+    page.get_by_text("waiting for a bot of this group").wait_for()
     with Outbox(home.store.base_dir) as outbox:
         while job := outbox.take("a-bot", [CHAT], "Beta"):
             outbox.sent(job, f"om_{job.id}", "Beta")
             now = int(time.time() * 1000)
             home.store.append(CHAT, "assistant", job.content or "", "Beta", f"om_{job.id}", now, sender_kind="bot")
-    page.locator("article", has_text="From the page").get_by_text("written on this page").wait_for()
+    page.locator("article", has_text="From the page").get_by_text("sent from this page").wait_for()
 
 
 def test_the_bell_says_so_where_the_browser_refuses_notices(open_page: OpenPage, agent: Agent) -> None:
     denied = STUBS.replace('= "granted"', '= "denied"')
     page = begun(open_page("#/questions", script=denied))
-    page.get_by_role("button", name="Notices and sound").click()
-    page.get_by_text("This browser does not let the page show notices. There will be a sound alone.").wait_for()
+    page.get_by_role("button", name="Notifications and sound").click()
+    page.get_by_text("This browser does not allow notifications. You will only hear a sound.").wait_for()
     agent.ask("Deploy now?", wait=0)
     page.wait_for_function("() => heard.tones === 1")
     assert page.evaluate("heard.notices") == []
@@ -177,7 +177,7 @@ def test_the_bell_says_so_where_the_browser_refuses_notices(open_page: OpenPage,
 def test_a_browser_that_throws_at_notices_is_heard_all_the_same(open_page: OpenPage, agent: Agent) -> None:
     throwing = STUBS.replace("heard.notices.push", "throw new TypeError('Illegal constructor'); heard.notices.push")
     page = begun(open_page("#/questions", script=throwing))
-    page.get_by_role("button", name="Notices and sound").click()
+    page.get_by_role("button", name="Notifications and sound").click()
     page.locator("button[aria-pressed=true]").wait_for()
     agent.ask("Deploy now?", wait=0)
     page.wait_for_function("() => heard.tones === 1")
@@ -213,7 +213,7 @@ def test_a_letter_says_why_its_text_is_missing(open_page: OpenPage) -> None:
     page.route("**/api/mail/thread?*", without_text)
     page.goto(f"{page.url.partition('#')[0]}{THREAD}")
     page.get_by_text("This answer is full.").wait_for()
-    page.get_by_role("link", name="show it alone").wait_for()
+    page.get_by_role("link", name="open it separately").wait_for()
 
 
 def test_whoever_leaves_while_a_mail_is_put_away_is_not_taken_back(open_page: OpenPage) -> None:

@@ -55,7 +55,7 @@ def test_each_store_is_shown(open_page: OpenPage, hub: str) -> None:
     assert ask(hub, "AskQuestion", "asker") == 200
     page = open_page("#/system")
     stores = card(page, "Stores")
-    for name in ("Mailboxes", "Questions", "Queues of the IO bridge"):
+    for name in ("FileBox", "Questions", "Queues of the IO bridge"):
         row = stores.get_by_role("listitem").filter(has=page.get_by_text(name, exact=True))
         row.get_by_text(re.compile(r"^[1-9][0-9.]* [kM]?B$")).wait_for()
     stores.get_by_text("The hub's own data").wait_for()

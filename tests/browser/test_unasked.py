@@ -27,7 +27,7 @@ def place(agent: str, project: str = PROJECT) -> str:
 
 
 def field(page: "Page", agent: str) -> "Locator":
-    return page.get_by_role("textbox", name=f"Write to {agent} unasked")
+    return page.get_by_role("textbox", name=f"Send {agent} a note")
 
 
 def write(page: "Page", agent: str, text: str) -> None:
@@ -61,17 +61,17 @@ def test_an_agent_that_never_asked_is_written_to_at_the_address_of_its_conversat
     open_page: OpenPage, agent: Agent
 ) -> None:
     page = open_page(place(agent.name))
-    page.get_by_text(f"{agent.name} has asked and reported nothing yet.").wait_for()
-    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Write to')")
+    page.get_by_text(f"{agent.name} has not asked or reported anything yet.").wait_for()
+    page.wait_for_function("() => document.activeElement.ariaLabel?.endsWith('a note …')")
     assert page.get_by_role("link", name=agent.name).count() == 0
     assert faults(page, "an empty conversation") == []
     write(page, agent.name, "Use the other branch.")
-    page.get_by_role("log").get_by_text("waits for the agent").wait_for()
-    expect(page.get_by_text("has asked and reported nothing yet")).to_have_count(0)
+    page.get_by_role("log").get_by_text("waiting for the agent").wait_for()
+    expect(page.get_by_text("has not asked or reported anything yet")).to_have_count(0)
     page.reload()
     page.goto(f"{page.url.partition('#')[0]}#/questions")
     page.get_by_role("link", name=agent.name).filter(has_text="Use the other branch.").click()
-    page.get_by_role("log").get_by_text("waits for the agent").wait_for()
+    page.get_by_role("log").get_by_text("waiting for the agent").wait_for()
     answer = agent.ask("Which one?")
     fill(page, "main")
     send(page)
@@ -84,7 +84,7 @@ def test_an_address_is_the_conversation_however_it_is_spelled(open_page: OpenPag
     page = open_page(f"#/questions/{quote(spelled, safe='')}")
     write(page, agent.name, "Hello")
     page.get_by_role("log").get_by_text("Hello").wait_for()
-    page.get_by_role("log").get_by_text("waits for the agent").wait_for()
+    page.get_by_role("log").get_by_text("waiting for the agent").wait_for()
     expect(page.locator("a[data-row][aria-current=true]").filter(has_text=agent.name)).to_have_count(1)
     answer = agent.ask("Which one?", wait=0)
     fill(page, "This one.")
@@ -110,8 +110,8 @@ def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     picture(page, "questions-whom")
     page.keyboard.press("Enter")
     form.wait_for(state="hidden")
-    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Write to Steps')")
-    page.get_by_text("Steps has asked and reported nothing yet.").wait_for()
+    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Send Steps a note')")
+    page.get_by_text("Steps has not asked or reported anything yet.").wait_for()
     picture(page, "questions-new")
     page.keyboard.type("Begin with the tests.")
     page.keyboard.press("Control+Enter")
@@ -128,9 +128,9 @@ def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     ]
     assert faults(page, "the form") == []
     form.get_by_label("Project").fill(PROJECT)
-    form.get_by_label("Agent's name").fill("Steps")
+    form.get_by_label("Agent name").fill("Steps")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Write to Steps')")
+    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Send Steps a note')")
     page.keyboard.press("Escape")
     button.click()
     page.keyboard.press("Escape")
@@ -166,7 +166,7 @@ def test_a_session_leads_to_the_agent_that_waits_there_for_words_too(
     with ThreadPoolExecutor(2) as calls:
         page = open_page("#/io/steps")
         inputs = wait_for_input(hub, calls, session_id="steps")
-        page.locator("a[data-row]").filter(has_text="steps").get_by_text("agent waits").wait_for()
+        page.locator("a[data-row]").filter(has_text="steps").get_by_text("agent is waiting").wait_for()
         assert page.get_by_role("link", name="Write to").count() == 0  # it did not say who it is
         waiting = wait_for_input(hub, calls, session_id="steps", project_directory=PROJECT, agent_name=agent.name)
         link = page.get_by_role("link", name=f"Write to {agent.name} ({PROJECT})")
@@ -179,7 +179,7 @@ def test_a_session_leads_to_the_agent_that_waits_there_for_words_too(
         page.goto(f"{page.url.partition('#')[0]}#/io/steps")
         go_on(page)
         assert inputs.result(PATIENCE) == "Go on."
-        page.get_by_text("with the agent").wait_for()
+        page.get_by_text("delivered, not confirmed yet").wait_for()
         assert page.get_by_role("link", name="Write to").count() == 0
 
 
@@ -207,7 +207,7 @@ def test_without_questions_a_session_leads_to_no_agent(serve: Callable[..., str]
     with ThreadPoolExecutor(1) as calls:
         waiting = wait_for_input(hub, calls, session_id="s", project_directory=PROJECT)
         page = open_page("#/io/s", base=hub)
-        page.locator("a[data-row]").get_by_text("agent waits").wait_for()
+        page.locator("a[data-row]").get_by_text("agent is waiting").wait_for()
         assert page.get_by_role("link", name="Write to").count() == 0
         go_on(page)
         assert waiting.result(PATIENCE) == "Go on."

@@ -45,9 +45,9 @@ def test_a_form_says_what_it_needs_before_it_can_be_sent(open_page: OpenPage) ->
     form.get_by_role("button", name="Send").click()
     assert form.get_by_label("Subject").evaluate("field => field.validity.valueMissing && field.matches(':focus')")
     form.get_by_label("Subject").fill("Lunch")
-    form.get_by_label("Text, in Markdown").fill("At twelve.")
+    form.get_by_label("Text (Markdown)").fill("At twelve.")
     form.get_by_role("button", name="Send").click()
-    form.get_by_role("alert").filter(has_text="Choose to whom it goes.").wait_for()
+    form.get_by_role("alert").filter(has_text="Choose a recipient.").wait_for()
     form.locator("label").filter(has_text="BlueLake").click()
     expect(form.get_by_role("alert")).to_have_count(0)
     form.get_by_role("button", name="Send").click()
@@ -64,16 +64,16 @@ def test_a_letter_of_nothing_but_spaces_is_not_sent(open_page: OpenPage, place: 
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     page.get_by_role("button", name="Write").click()
     form = page.get_by_role("dialog")
-    subject, text = form.get_by_label("Subject"), form.get_by_label("Text, in Markdown")
+    subject, text = form.get_by_label("Subject"), form.get_by_label("Text (Markdown)")
     if place == MAIL:
         form.locator("label").filter(has_text="BlueLake").click()
     text.fill(" \n\t")
     subject.fill("   ")
     form.get_by_role("button", name="Send").click()
-    assert subject.evaluate(ON_THIS_FIELD) == "Only spaces are here."
+    assert subject.evaluate(ON_THIS_FIELD) == "Enter more than spaces."
     subject.fill(" At noon")
     subject.press("Control+Enter")
-    assert text.evaluate(ON_THIS_FIELD) == "Only spaces are here."
+    assert text.evaluate(ON_THIS_FIELD) == "Enter more than spaces."
     assert sent == []
     text.fill("    Code stands so.")
     text.press("Control+Enter")
@@ -84,16 +84,16 @@ def test_a_letter_of_nothing_but_spaces_is_not_sent(open_page: OpenPage, place: 
 def test_spaces_alone_are_no_token_and_forget_none(open_page: OpenPage, locked_hub: str) -> None:
     open_page.expected = ("401",)  # the browser itself says that it was refused
     page = open_page("?token=wrong-token", base=locked_hub)
-    page.get_by_text("This token is not known here.").wait_for()
+    page.get_by_text("The hub does not know this token.").wait_for()
     page.get_by_label("Token").fill("  ")
     page.get_by_role("button", name="Enter").click()
-    assert page.get_by_label("Token").evaluate(ON_THIS_FIELD) == "Only spaces are here."
-    page.get_by_text("This token is not known here.").wait_for()
+    assert page.get_by_label("Token").evaluate(ON_THIS_FIELD) == "Enter more than spaces."
+    page.get_by_text("The hub does not know this token.").wait_for()
 
 
 def test_no_key_opens_a_form_in_the_name_of_an_agent_one_may_not_act_as(open_page: OpenPage, strict_hub: str) -> None:
     page = open_page("#/boxes/qa_agent/inbox", base=strict_hub)
-    page.get_by_text("You may not act as this agent").wait_for()
+    page.get_by_text("You cannot act as this agent").wait_for()
     page.keyboard.press("c")
     assert page.get_by_role("dialog").count() == 0
     page = open_page("#/boxes/dev_agent/inbox", base=strict_hub)
@@ -138,7 +138,7 @@ def test_a_letter_in_another_project_takes_nobody_out_of_the_one_they_see(open_p
     expect(project).to_have_value(PROJECT)
     page.get_by_role("dialog").get_by_text("BlueLake", exact=True).wait_for()
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Mail").first.click()  # where somebody wrote last, when it is opened anew
+    page.get_by_role("link", name="Agent Mail").first.click()  # where somebody wrote last, when it is opened anew
     expect(project).to_have_value("/srv/elsewhere")
 
 

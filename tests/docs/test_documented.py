@@ -102,6 +102,23 @@ def test_options_in_the_documents_exist() -> None:
     assert wrong == []
 
 
+def test_commands_that_the_page_shows_exist() -> None:
+    known = {name: {option for param in command.params for option in param.opts} for name, command in COMMANDS.items()}
+    shown = [
+        call
+        for path in (
+            ROOT / "web" / "src" / "lib" / "commands.ts",
+            *sorted((ROOT / "web" / "src" / "words").glob("*.ts")),
+        )
+        for call in re.findall(r"[\"`](nanobot-transcript [^\"`]+)[\"`]", path.read_text(encoding="utf-8"))
+    ]
+    assert len(shown) > 10
+    for call in shown:
+        [(name, options)] = shown_commands(call)
+        assert name != "nanobot-transcript", call
+        assert set(options) <= known[name] | {"--help"}, call
+
+
 # -- both languages
 
 

@@ -1,4 +1,4 @@
-import { Cable, HandHelping, Inbox, Keyboard, Mail, MessagesSquare, ServerCog } from "lucide-react";
+import { Cable, ChartColumn, HandHelping, Inbox, Keyboard, Mail, MessagesSquare, ServerCog } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { Away } from "@/components/Away";
 import { Choices } from "@/components/Choices";
@@ -24,9 +24,11 @@ import { cameWithToken } from "@/lib/token";
 import { cn } from "@/lib/utils";
 import { BoxesPage } from "@/pages/boxes";
 import { GroupsPage } from "@/pages/groups";
+import { Home } from "@/pages/home";
 import { IoPage } from "@/pages/io";
 import { MailPage } from "@/pages/mail";
 import { QuestionsPage } from "@/pages/questions";
+import { StatisticsPage } from "@/pages/statistics";
 import { SystemPage } from "@/pages/system";
 
 interface About {
@@ -52,6 +54,7 @@ const PAGES: Page[] = [
   { name: "mail", title: "mail", icon: <Mail />, show: (place) => <MailPage place={place} /> },
   { name: "boxes", title: "boxes", icon: <Inbox />, show: (place) => <BoxesPage place={place} /> },
   { name: "io", title: "io", icon: <Cable />, show: (place) => <IoPage place={place} /> },
+  { name: "statistics", title: "statistics", icon: <ChartColumn />, show: (place) => <StatisticsPage place={place} /> },
   { name: "system", title: "system", icon: <ServerCog />, show: () => <SystemPage /> },
 ];
 
@@ -98,7 +101,7 @@ function Frame({ about }: { about: About }) {
   const place = usePlace();
   const [help, setHelp] = useState(false);
   const pages = PAGES.filter((page) => about.pages.includes(page.name));
-  const page = pages.find((each) => each.name === place[0]) ?? (place[0] ? undefined : pages[0]);
+  const page = pages.find((each) => each.name === place[0]);
 
   useKeys({
     "?": () => setHelp(true),
@@ -155,11 +158,11 @@ function Frame({ about }: { about: About }) {
         </div>
         <ul className="flex flex-1 md:flex-none md:flex-col md:gap-0.5 md:px-1 lg:px-2">
           {pages.map((each, index) => (
-            <li key={each.name} className="min-w-0 flex-1">
+            <li key={each.name} className="min-w-0 flex-auto">
               <a
                 href={href(each.name)}
                 aria-current={each === page ? "page" : undefined}
-                title={`${t(each.title)} (${index + 1})`}
+                title={`${t(each.title)}: ${t(`about_${each.name}` as Key)} (${index + 1})`}
                 className={cn(
                   "relative flex flex-col items-center gap-0.5 px-0.5 py-2 text-[11px] font-medium text-muted-foreground max-[359px]:text-[10px] max-[359px]:tracking-tight md:rounded-md lg:flex-row lg:gap-2.5 lg:px-2.5 lg:text-sm [&_svg]:size-5 lg:[&_svg]:size-[18px]",
                   each === page ? "text-accent-foreground md:bg-accent" : "hover:bg-muted",
@@ -200,8 +203,9 @@ function Frame({ about }: { about: About }) {
         </div>
         <main id="main" tabIndex={-1} className="group/main flex min-h-0 flex-1 flex-col outline-none">
           <Away broken={connection === "offline" || (page?.name === QUESTIONS && line === "offline" && !refused)} />
-          {page && !opensQuestions && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
-          {!page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
+          {!place[0] && !opensQuestions && <Home pages={pages.map((each) => each.name)} />}
+          {page && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
+          {place[0] && !page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>
       </div>
       <Dialog open={help} title={t("keys")} onClose={() => setHelp(false)}>
@@ -211,6 +215,7 @@ function Frame({ about }: { about: About }) {
               [pages.length > 1 ? `1 – ${pages.length}` : "1", "keyPages"],
               ["/", "keySearch"],
               ["j  k", "keyRows"],
+              ...(asks ? [["1 – 9", "keyOption"], ["u", "keyUndo"]] : []),
               ["c", "keyWrite"],
               ["Ctrl + Enter", "keySend"],
               ["Enter", "keyEnter"],

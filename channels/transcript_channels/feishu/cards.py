@@ -180,7 +180,7 @@ def _button(element: _Node, mentions: Mentions) -> str:
     urls = element.get("multi_url")
     url = element.get("url") or (urls.get("url") if isinstance(urls, Mapping) else None)
     text = _words(element.get("text"), mentions)
-    return _link(text, url) if url else f"[{text}]" if text else ""
+    return _link(text, url) if url else placeholder("button", text) if text.strip() else ""
 
 
 def _table(table: _Node, mentions: Mentions) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import logging
 from typing import Final
 
-from nanobot_transcript.coordination.contract import Budget
+from nanobot_transcript.coordination.contract import HOUR, Budget
 from nanobot_transcript.coordination.doors import AsyncBudget
 from nanobot_transcript.errors import StoreError
 
@@ -13,8 +13,6 @@ logger = logging.getLogger(__name__)
 
 HISTORY: Final = "feishu history"
 """The name of the budget."""
-
-_HOUR: Final = 3600.0
 
 
 class HourlyCalls:
@@ -27,7 +25,7 @@ class HourlyCalls:
     async def pay(self) -> bool:
         """Take one call; False when there is none left, or nobody can tell."""
         try:
-            return await self._budget.take(HISTORY, limit=self._limit, window=_HOUR)
+            return await self._budget.take(HISTORY, limit=self._limit, window=HOUR)
         except StoreError as error:
             logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
             return False

@@ -43,6 +43,13 @@ class FileBudget:
             drawer.changed = cost > 0
             return True
 
+    def used(self, name: str, *, window: float) -> int:
+        """See ``Budget.used``: without a lock. Raises ConfigError for a ``window`` that makes no sense."""
+        _check(0, window)
+        name = _named(name, window)
+        fact = self._files.look(name)
+        return sum(_used(fact, self._files.now(name), window).values())
+
 
 def _check(cost: int, window: float) -> None:
     if cost < 0 or not (isfinite(window) and window > 0):

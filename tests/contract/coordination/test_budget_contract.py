@@ -111,3 +111,23 @@ def test_asking_for_nothing_is_granted_within_the_limit(budget: Budget) -> None:
 def test_what_cannot_be_counted_is_refused(budget: Budget, cost: int, window: float) -> None:
     with pytest.raises(ConfigError):
         budget.take("calls", cost, limit=5, window=window)
+
+
+def test_what_was_used_is_told_to_everybody_and_takes_nothing(budget: Budget, make_budget: MakeBudget) -> None:
+    assert budget.used("calls", window=60) == 0
+    assert budget.take("calls", 4, limit=5, window=60)
+    assert not budget.take("calls", 2, limit=5, window=60)
+    assert [make_budget().used("calls", window=60) for _ in range(3)] == [4] * 3
+    assert budget.used("others", window=60) == 0
+    assert budget.take("calls", limit=5, window=60)
+
+
+def test_what_was_used_is_told_until_the_window_has_passed(budget: Budget) -> None:
+    assert budget.take("calls", limit=1, window=0.1)
+    until(lambda: budget.used("calls", window=0.1) == 0, "the window passed")
+
+
+@pytest.mark.parametrize("window", [0, -5, float("nan"), float("inf")])
+def test_nobody_is_told_what_was_used_in_a_time_that_is_none(budget: Budget, window: float) -> None:
+    with pytest.raises(ConfigError):
+        budget.used("calls", window=window)

@@ -99,7 +99,7 @@ def test_an_old_card_is_read_from_top_to_bottom() -> None:
         "a text",
         "a",
         "[Open](https://x.test)",
-        "[Undo]",
+        "[button: Undo]",
         "by CI",
         "[image (k)]",
     ]

@@ -41,9 +41,9 @@ def test_the_page_knows_the_frames_of_the_assistant_as_the_hub_has_them() -> Non
     assert built.DESCRIPTOR.read_text(encoding="utf-8") == built.descriptor(), "run `make web`"
 
 
-def test_there_is_one_script_and_one_style_sheet_and_they_are_small() -> None:
+def test_the_scripts_and_the_style_sheet_are_few_and_small() -> None:
     weighty = [name for name in BUILT if name.endswith((".js", ".css"))]
-    assert sorted(Path(name).suffix for name in weighty) == [".css", ".js"]
+    assert [name.partition("-")[0] for name in weighty] == ["assets/app", "assets/highlighting", "assets/style"]
     assert sum(len(gzip.compress((DIST / name).read_bytes(), mtime=0)) for name in weighty) <= MOST
 
 
@@ -51,7 +51,7 @@ def test_the_page_names_built_files_only_and_holds_no_script() -> None:
     page = (DIST / "index.html").read_text(encoding="utf-8")
     named = {name.removeprefix("./") for name in re.findall(r'(?:src|href)="([^"]+)"', page)}
     assert named - {"manifest.webmanifest", "apple-touch-icon.png"} == {
-        name for name in BUILT if name.startswith("assets/")
+        name for name in BUILT if name.startswith("assets/") and "/highlighting-" not in name
     }
     assert named <= set(BUILT)
     assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>", page) == []

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from nanobot_transcript.relevance.decision import Reason, later
+from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
 from nanobot_transcript.relevance.log_file import FileDecisionLog
-from nanobot_transcript.relevance.tally import Tally, tallies_since
+from nanobot_transcript.relevance.tally import Tally, Verdict, tallies_since, verdicts_since
 
 KEY, OTHER = "feishu:oc_team", "feishu:oc_other"
 HOUR = 3_600_000
@@ -76,3 +76,56 @@ def test_only_what_became_of_answers_carries_the_last_stage(tmp_path: Path) -> N
     ((record,), (_, noted)) = log.outcomes(0), log.read(KEY)
     assert record == noted
     assert (record["stage"], record["respond"], record["why"]) == ("answer", False, "x")
+
+
+def decide(
+    log: FileDecisionLog, ts: float, respond: bool | None, reason: Reason, message_id: str = "om_1", key: str = KEY
+) -> None:
+    stage = Stage.NEVER if reason in (Reason.OWN, Reason.DUPLICATE) else Stage.SCORE
+    assert log.write(key, Decision(respond, reason, 0.5, stage, "Alpha", message_id), ts)
+
+
+def test_what_a_bot_did_about_a_message_is_what_was_noted_last_with_why_it_felt_meant(tmp_path: Path) -> None:
+    log = FileDecisionLog(tmp_path)
+    decide(log, 1, True, Reason.MENTIONED)
+    end(log, 2, "answered")
+    decide(log, 3, False, Reason.DUPLICATE)  # heard once more
+    decide(log, 4, False, Reason.OPEN_QUESTION, "om_2")
+    end(log, 5, "claimed", "om_2")
+    end(log, 6, "failed", "om_2", why="no key")
+    decide(log, 7, False, Reason.SCORE_LOW, "om_3")
+    end(log, 8, "missed", "om_3")  # people said so; it was silent nevertheless
+    decide(log, 9, False, Reason.OPEN_QUESTION, "om_4")
+    end(log, 10, "claim_seen", "om_4")
+    decide(log, 11, True, Reason.NAMED, "om_5")
+    decide(log, 12, False, Reason.OWN, "om_6")
+    end(log, 13, "said_nothing", "om_7", key=OTHER)
+    assert verdicts_since(log, 1, [KEY, OTHER]) == [
+        Verdict("Alpha", KEY, "om_1", "answered", "mentioned", "", 2),
+        Verdict("Alpha", KEY, "om_2", "failed", "open_question", "no key", 6),
+        Verdict("Alpha", KEY, "om_3", "silent", "score_low", "", 7),
+        Verdict("Alpha", KEY, "om_4", "silent", "claim_seen", "", 10),
+        Verdict("Alpha", KEY, "om_5", "begun", "named", "", 11),
+        Verdict("Alpha", OTHER, "om_7", "silent", "said_nothing", "", 13),
+    ]
+    assert verdicts_since(log, 6, [KEY])[0].reason == "failed"  # why it felt meant was noted before
+
+
+def test_what_is_counted_by_reason_is_what_the_tally_counts(tmp_path: Path) -> None:
+    log = FileDecisionLog(tmp_path)
+    for number, reason in enumerate(["answered", "failed", "answered", "withdrawn", "said_nothing", "failed"]):
+        decide(log, number, True, Reason.MENTIONED, f"om_{number}")
+        end(log, number, reason, f"om_{number}")
+    end(log, 9, "answered", "om_1")
+    (tally,) = tallies_since(log, 0, [KEY])
+    done = [each.done for each in verdicts_since(log, 0, [KEY])]
+    assert (done.count("answered"), done.count("failed")) == (tally.ended - tally.failed, tally.failed) == (3, 1)
+
+
+def test_odd_lines_of_the_log_are_counted_as_silence_at_most(tmp_path: Path) -> None:
+    log = FileDecisionLog(tmp_path)
+    end(log, 1, "answered")
+    with log.path_of(KEY).open("a", encoding="utf-8") as file:
+        file.write(f'{{"v": 1, "chat": "{KEY}", "stage": ["a"], "ts": 5, "reason": {{}}, "message_id": 7}}\n')
+        file.write(f'{{"v": 1, "chat": "{KEY}", "stage": "score", "ts": "soon"}}\n')
+    assert [(each.done, each.ts) for each in verdicts_since(log, 1, [KEY])] == [("answered", 1), ("silent", 5)]

@@ -15,6 +15,11 @@ interface Props {
   shown?: string | undefined;
 }
 
+function isInside(part: HTMLElement, box: HTMLElement | null): boolean {
+  const [inner, outer] = [part.getBoundingClientRect(), box?.getBoundingClientRect()];
+  return outer !== undefined && inner.top >= outer.top && inner.bottom <= outer.bottom;
+}
+
 /** Milliseconds. */
 const MARKED = 2500;
 
@@ -36,7 +41,7 @@ export function Log({ label, children, first, older, shown }: Props) {
     const found = shown && frame.current?.querySelector<HTMLElement>(`[data-item="${CSS.escape(shown)}"]`);
     if (!found) return;
     atEnd.current = false;
-    found.scrollIntoView({ block: "start" });
+    if (!isInside(found, frame.current)) found.scrollIntoView({ block: "start" });
     found.dataset.found = "true";
     const unmark = () => delete found.dataset.found;
     const timer = setTimeout(unmark, MARKED);

@@ -1,6 +1,8 @@
+import { gfmFromMarkdown } from "mdast-util-gfm";
+import { gfm } from "micromark-extension-gfm";
 import { type ReactNode, memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
-import remarkGfm from "remark-gfm";
+import { Code } from "@/components/Code";
 import { cn } from "@/lib/utils";
 
 // Raw HTML is shown as the text it is; pictures from elsewhere are not fetched, they are linked.
@@ -13,13 +15,30 @@ const components: Components = {
       <Link href={typeof src === "string" ? src : undefined}>{alt || (typeof src === "string" ? src : "")}</Link>
     ),
 };
+components.pre = ({ node, children }) => {
+  const [code] = node?.children ?? [];
+  if (code?.type !== "element" || code.tagName !== "code") return <pre>{children}</pre>;
+  const [text] = code.children;
+  return <Code code={text?.type === "text" ? text.value.replace(/\n$/, "") : ""} language={languageOf(code.properties.className)} />;
+};
 components.input = ({ checked }) => <span>{checked ? "☑" : "☐"}</span>;
-const plugins = [remarkGfm, keepLines];
+const plugins = [readGfm, keepLines];
 
 interface Node {
   type: string;
   value?: string;
   children?: Node[];
+}
+
+/** The language that is named where a piece of code begins; nothing where none is. */
+function languageOf(classes: unknown): string {
+  const named = Array.isArray(classes) ? classes.map(String).find((each) => each.startsWith("language-")) : undefined;
+  return named?.slice("language-".length).toLowerCase() ?? "";
+}
+
+/** Tables, tasks, bare addresses and the like: what remark-gfm does, without what would write them. */
+function readGfm(this: { data: () => object }): void {
+  Object.assign(this.data(), { micromarkExtensions: [gfm()], fromMarkdownExtensions: [gfmFromMarkdown()] });
 }
 
 /** Lines are shown as they were typed, which Markdown itself would join. Raw HTML is text here, too. */

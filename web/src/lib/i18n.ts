@@ -9,6 +9,8 @@ import * as io from "@/words/io";
 import * as letters from "@/words/letters";
 import * as mail from "@/words/mail";
 import * as questions from "@/words/questions";
+import * as start from "@/words/start";
+import * as statistics from "@/words/statistics";
 import * as system from "@/words/system";
 
 const en = {
@@ -19,6 +21,8 @@ const en = {
   ...mail.en,
   ...boxes.en,
   ...io.en,
+  ...start.en,
+  ...statistics.en,
   ...system.en,
 };
 
@@ -33,6 +37,8 @@ const zh: Record<Key, string> = {
   ...mail.zh,
   ...boxes.zh,
   ...io.zh,
+  ...start.zh,
+  ...statistics.zh,
   ...system.zh,
 };
 

@@ -10,8 +10,19 @@ export function letGo(field: HTMLElement): void {
   wroteOn = performance.now();
 }
 
-/** Calls what belongs to a key, unless somebody types or a dialog is open. Escape leaves the field in which they type. */
-export function useKeys(keys: Record<string, () => void>): void {
+/** Where keys write, or choose, and call nothing. */
+const FIELDS = "input:not([type=radio], [type=checkbox]), textarea, select, dialog[open], [contenteditable]";
+
+/** Whether somebody types, or could with the next key. */
+export function isTyping(): boolean {
+  return document.activeElement?.closest(FIELDS) != null;
+}
+
+/**
+ * Calls what belongs to a key, unless somebody types or a dialog is open. Escape leaves the field in which they type. Enter
+ * presses the button or link that has the focus. With `first`, a key that the rest of the page knows, too, does this.
+ */
+export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>, { first = false } = {}): void {
   const pressed = useEffectEvent((event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target as HTMLElement | null;
@@ -20,21 +31,23 @@ export function useKeys(keys: Record<string, () => void>): void {
       target.blur(); // the next one leads back to the list
       return;
     }
-    if (target?.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
-    if (event.key.length === 1 && performance.now() - wroteOn < PAUSE) {
+    if (target?.closest(FIELDS)) return;
+    if (event.key === "Enter" && target?.closest("a, button, summary")) return;
+    if ((event.key.length === 1 || event.key === "Enter") && performance.now() - wroteOn < PAUSE) {
       wroteOn = performance.now();
       return;
     }
     const call = keys[event.key];
     if (!call) return;
     event.preventDefault();
-    call();
+    if (first) event.stopPropagation(); // to who listens behind this
+    call(event);
   });
   useEffect(() => {
     const listener = (event: KeyboardEvent) => pressed(event);
-    addEventListener("keydown", listener);
-    return () => removeEventListener("keydown", listener);
-  }, []);
+    addEventListener("keydown", listener, first);
+    return () => removeEventListener("keydown", listener, first);
+  }, [first]);
 }
 
 /** Ctrl+Enter or Cmd+Enter, by which texts are sent. */

@@ -13,14 +13,22 @@ interface Notifying {
   on: boolean;
   /** Whether the browser lets no sound through before somebody does something on the page. */
   silent: boolean;
+  /** Whether somebody has said yes or no to that. */
+  chosen: boolean;
 }
 
-const state = new Watched<Notifying>({ on: false, silent: false });
+const state = new Watched<Notifying>({ on: false, silent: false, chosen: false });
 let sound: AudioContext | undefined;
 
 /** What somebody chose before counts again. */
 export function startNotifying(): void {
-  turn(chosen());
+  const before = kept();
+  turn(before === "on", before !== null);
+}
+
+/** Whether this browser has any way to tell of something. */
+export function canNotify(): boolean {
+  return "Notification" in window || "AudioContext" in window;
 }
 
 export function useNotifying(): Notifying {
@@ -34,7 +42,7 @@ export async function wantNotify(on: boolean): Promise<"off" | "sound" | "all"> 
   } catch {
     // It lasts until the page is left.
   }
-  turn(on);
+  turn(on, true);
   if (!on) return "off";
   if ("Notification" in window && Notification.permission === "default") await Notification.requestPermission();
   return mayBeSeen() ? "all" : "sound";
@@ -56,11 +64,11 @@ export function notify(title: string, text: string, opened: () => void): void {
   }
 }
 
-function chosen(): boolean {
+function kept(): string | null {
   try {
-    return localStorage.getItem(KEY) === "on";
+    return localStorage.getItem(KEY);
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -69,7 +77,7 @@ function mayBeSeen(): boolean {
 }
 
 /** Browsers let a page be heard from the first click or key on; the same context then goes on sounding. */
-function turn(on: boolean): void {
+function turn(on: boolean, chosen: boolean): void {
   if (on && !sound) {
     sound = soundOf();
     for (const gesture of GESTURES) addEventListener(gesture, wake, true);
@@ -79,7 +87,7 @@ function turn(on: boolean): void {
     void sound?.close();
     sound = undefined;
   }
-  state.set({ on, silent: false });
+  state.set({ on, silent: false, chosen });
   tell();
 }
 

@@ -13,6 +13,17 @@ export function hue(name: string): number {
   return sum % 360;
 }
 
+/** Hues for names that stand beside each other: as far apart as can be, each near its own where that is free. */
+export function hues(names: readonly string[]): number[] {
+  const free = names.map((_, index) => Math.round((index * 360) / names.length) + 20);
+  const away = (one: number, other: number) => Math.abs(((one - other + 540) % 360) - 180);
+  return names.map((name) => {
+    const nearest = free.toSorted((one, other) => away(one, hue(name)) - away(other, hue(name)))[0] ?? 0;
+    free.splice(free.indexOf(nearest), 1);
+    return nearest;
+  });
+}
+
 /** One or two characters that stand for a name. */
 export function initials(name: string): string {
   const words = name.trim().split(/[\s_-]+/u).filter(Boolean);

@@ -1,12 +1,12 @@
 // Words of the page of mailboxes.
 
 export const en = {
-  boxesHint: "Looking changes nothing: mail stays unread for its agent.",
+  boxesHint: "Reading here changes nothing: mail stays unread for the agent.",
   actAs: "Act as",
-  noBoxes: "No agent has a mailbox here",
-  noBoxesHint: "Name the agents and their folders in a file .filebox.",
-  notPermitted: "You may not act as this agent",
-  notPermittedHint: "filebox.run_as and filebox.may_run_as in the configuration say for whom one may act.",
+  noBoxes: "No mailboxes yet",
+  noBoxesHint: "List the agents and their folders in a .filebox file.",
+  notPermitted: "You cannot act as this agent",
+  notPermittedHint: "filebox.run_as and filebox.may_run_as in the configuration set which agents you can act as.",
   boxProblem: "This mailbox cannot be used",
   writeAs: "Write as {name}",
   replyAs: "Reply as {name} to {to} …",
@@ -14,7 +14,7 @@ export const en = {
   type_BR: "bug report",
   type_ACK: "acknowledgement",
   type_ER: "enhancement request",
-  olderLeftOut: "1 older entry is left out.|{n} older entries are left out.",
+  olderLeftOut: "1 older entry is not shown.|{n} older entries are not shown.",
   resolve: "Resolve",
   reject: "Reject",
   resolveSure: "“{title}” moves from the inbox to Resolved. Only a later reply brings it back.",
@@ -24,9 +24,9 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
-  boxesHint: "只看不动：对智能体来说邮件仍是未读。",
+  boxesHint: "在这里查看不会改变邮件状态：对智能体来说仍是未读。",
   actAs: "当前身份",
-  noBoxes: "这里没有智能体的邮箱",
+  noBoxes: "还没有邮箱",
   noBoxesHint: "请在 .filebox 文件中列出智能体及其目录。",
   notPermitted: "不能以这个智能体的身份操作",
   notPermittedHint: "可以代表谁操作，由配置中的 filebox.run_as 和 filebox.may_run_as 决定。",

@@ -51,6 +51,13 @@ class Asked:
         except (TypeError, ValueError):
             raise _wrong(f"{name} is not a whole number.") from None
 
+    def numbers(self, name: str) -> list[int]:
+        """Whole numbers with a comma between each two, empty where there are none."""
+        try:
+            return [int(each) for each in self.text(name, "").split(",") if each]
+        except ValueError:
+            raise _wrong(f"{name} are no whole numbers with commas between them.") from None
+
     def flag(self, name: str) -> bool:
         """True for ``true``, ``1`` and the like."""
         return self._values.get(name) in (True, "1", "true", "yes")

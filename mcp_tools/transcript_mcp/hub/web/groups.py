@@ -10,7 +10,7 @@ from aiohttp import web
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownPostError
 from nanobot_transcript.identity import is_bot
-from nanobot_transcript.relevance.decision import LATER, SENTENCES
+from nanobot_transcript.relevance.decision import LATER, sentence_of
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
@@ -42,8 +42,6 @@ _TAKEN_BACK_WITHIN: Final = 1.0
 _NEWS: Final = frozenset({"messages", "decisions", "posts", "members"})
 _SURE: Final = 60.0
 """Seconds after which everything is looked at once more, in case a hint was lost."""
-
-_SENTENCES: Final[Mapping[str, str]] = {reason.value: sentence for reason, sentence in SENTENCES.items()}
 
 
 class GroupsRoom:
@@ -313,7 +311,7 @@ class GroupsRoom:
 def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: str(record.get(name)) for name in ("agent", "stage", "reason")}  # whatever stands there
     kept = {name: record.get(name) for name in ("respond", "score", "open", "ts")}
-    shown = {**texts, **kept, "sentence": _SENTENCES.get(texts["reason"], texts["reason"])}
+    shown = {**texts, **kept, "sentence": sentence_of(texts["reason"])}
     return shown | {"why": str(record["why"])} if record.get("why") else shown
 
 

@@ -23,6 +23,7 @@ from transcript_mcp.hub.web.groups import GroupsRoom
 from transcript_mcp.hub.web.looking import Looking, Watch, looked_at
 from transcript_mcp.hub.web.mailing import MailRoom
 from transcript_mcp.hub.web.recent import Recent
+from transcript_mcp.hub.web.statistics import StatisticsRoom
 from transcript_mcp.hub.web.system import SystemRoom
 from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.mail.service import MailService
@@ -41,6 +42,7 @@ class Site:
         chosen = settings.hub.servers
         offered = [name for name in rooms if chosen is None or name in chosen]
         self._pages: dict[str, GroupsRoom | MailRoom | BoxesRoom | SystemRoom] = {}
+        self._statistics: StatisticsRoom | None = None
         self._bridge: BridgeRoom | None = None
         self.asks: bool = "assistant" in offered
         written = rooms["assistant"].unasked if self.asks else None
@@ -49,6 +51,7 @@ class Site:
             core = rooms[name].core
             if isinstance(core, Chats):
                 self._pages["groups"] = GroupsRoom(core)
+                self._statistics = StatisticsRoom(core, settings)
             elif isinstance(core, MailService):
                 self._pages["mail"] = MailRoom(core, rooms[name].server.updated)
             elif isinstance(core, FileBox):
@@ -66,8 +69,9 @@ class Site:
         """What the page asks for."""
         yield web.get("/api/about", self._about, name="about")
         yield web.get("/api/events", self.events.handle, allow_head=False)
-        for page in (*self._pages.values(), *([self._bridge] if self._bridge is not None else [])):
-            yield from page.routes()
+        for page in (*self._pages.values(), self._statistics, self._bridge):
+            if page is not None:
+                yield from page.routes()
 
     async def _about(self, request: web.Request) -> web.StreamResponse:
         return as_json(await in_thread(self.about, request[CALLER]))
@@ -83,6 +87,8 @@ class Site:
             yield "questions"
         if self._bridge is not None:
             yield "io"
+        if self._statistics is not None:
+            yield "statistics"
         for name, page in self._pages.items():
             if not isinstance(page, BoxesRoom) or page.there:
                 yield name

@@ -50,6 +50,11 @@ export function changeDraft(key: string, change: (draft: Draft) => Partial<Draft
   drafts.set(new Map(drafts.get()).set(key, { ...before, ...change(before) }));
 }
 
+/** Chooses options of a question, by the number of the choice. */
+export function choose(question: string, index: number, labels: string[]): void {
+  changeDraft(question, ({ chosen }) => ({ chosen: { ...chosen, [index]: labels } }));
+}
+
 /** The draft, which is not there any more after that. */
 export function takeDraft(key: string): Draft {
   const all = new Map(drafts.get());

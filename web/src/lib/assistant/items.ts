@@ -80,8 +80,19 @@ export function talksOf(items: ReadonlyMap<string, Item>): Talk[] {
   return [...talks.values()].sort((one, other) => other.latest - one.latest);
 }
 
+/** What waits for an answer, the longest first. */
+export function waitingOf(items: ReadonlyMap<string, Item>): Item[] {
+  return [...items.values()].filter(isOpen).sort((one, other) => one.asked - other.asked);
+}
+
 export function isOpen(item: Item): boolean {
   return item.kind !== "message" && item.state === "waiting";
+}
+
+/** Whether one of the options is an answer. */
+export function takesOne(item: Item): boolean {
+  const [choice, ...others] = item.choices;
+  return choice !== undefined && !others.length && !choice.multiple && choice.options.length > 0;
 }
 
 /** Whether words are an answer; where not, an option has to be chosen. */

@@ -1,6 +1,7 @@
 // What agents ask and what people answer, as this page knows it. It is the same for all views of the page.
 
 import { type Draft, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/assistant/drafts";
+import { Held, MOMENT } from "@/lib/assistant/held";
 import { Histories } from "@/lib/assistant/histories";
 import { type Item, type Kind, SENDING, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
 import { type Frame, Socket, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
@@ -68,6 +69,7 @@ class Sendings extends Map<string, Sending> {
   }
 
   override delete(id: string): boolean {
+    held.drop(id);
     const was = super.delete(id);
     this.store();
     return was;
@@ -88,6 +90,7 @@ class Sendings extends Map<string, Sending> {
 }
 
 const sending = new Sendings();
+const held = new Held(deliver);
 const state = new Watched<State>(NOTHING);
 const histories = new Histories((frame) => state.get().open && (socket?.send(frame) ?? false));
 let socket: Socket | undefined;
@@ -141,6 +144,41 @@ export function setNickname(name: string): void {
 
 /** Sends an answer. Its draft comes back where it does not count. */
 export function answer(item: Item, contents: WireContent[]): void {
+  giving(item, contents);
+  deliver(item.id);
+}
+
+/**
+ * Sends an answer in a moment, and until then, when `over` is called, it can be taken back. False where the agent does not
+ * wait that long: it is sent at once.
+ */
+export function answerSoon(item: Item, contents: WireContent[], over: () => void): boolean {
+  if (item.asked + item.timeout * 1000 - hubNow() < 3 * MOMENT) {
+    answer(item, contents);
+    return false;
+  }
+  giving(item, contents);
+  held.hold(item.id, over);
+  return true;
+}
+
+/** What the answer that can still be taken back had answered; it waits again. */
+export function takeBack(): Item | undefined {
+  const said = sending.get(held.id);
+  if (!said) return undefined;
+  sending.delete(said.item.id);
+  put([said.item]);
+  return said.item;
+}
+
+function deliver(id: string): void {
+  const said = sending.get(id);
+  if (said) socket?.send(said.frame);
+  askWhetherArrived();
+}
+
+/** From now on this is the answer, as far as this page knows. */
+function giving(item: Item, contents: WireContent[]): void {
   const request = { ID: item.id } as WireRequest;
   const response = { ID: item.id, IsError: false, contents };
   const frame: Frame =
@@ -148,9 +186,7 @@ export function answer(item: Item, contents: WireContent[]): void {
       ? { Cmd: "AskQuestionReply", AskQuestionRequest: request, AskQuestionResponse: response }
       : { Cmd: "WorkReportReply", WorkReportRequest: request, WorkReportResponse: response };
   sending.set(item.id, { frame, draft: takeDraft(item.id), contents, item });
-  socket?.send(frame);
   put([onItsWay({ contents, item })]);
-  askWhetherArrived();
 }
 
 /** What is answered or written, as it is shown meanwhile. */
@@ -269,7 +305,7 @@ function hubNow(): number {
 function askWhetherArrived(after = SOONEST): void {
   clearTimeout(asking);
   asking = setTimeout(() => {
-    const ids = [...sending].filter(([, { frame }]) => frame.Cmd !== WRITTEN).map(([id]) => id);
+    const ids = [...sending].filter(([id, { frame }]) => frame.Cmd !== WRITTEN && id !== held.id).map(([id]) => id);
     if (!ids.length) return;
     socket?.check(ids);
     askWhetherArrived(Math.min(after * 2, LATEST));
@@ -284,7 +320,7 @@ function refused(command: string, problem: string): void {
     troubled = true; // the page came in, and was not told what waits; it tries that again after a while
     setTimeout(() => troubled && socket?.restart(), COMES_AGAIN);
   }
-  const lost = [...sending].filter(([, { frame }]) => !command || frame.Cmd === command);
+  const lost = [...sending].filter(([id, { frame }]) => id !== held.id && (!command || frame.Cmd === command));
   for (const [id] of lost) bringBack(id, problem);
   if (!lost.length) change({ problem });
 }
@@ -317,7 +353,7 @@ function taken(request: WireRequest | undefined, kind: Kind): void {
   const said = sending.get(item.id);
   if (said) {
     // The line broke before the answer came through: it is said again.
-    socket?.send(said.frame);
+    if (held.id !== item.id) socket?.send(said.frame);
     return;
   }
   const known = state.get().items.get(item.id);

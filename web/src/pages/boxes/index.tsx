@@ -1,5 +1,5 @@
 import { Ban, Check, Inbox, Send, ShieldAlert } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Empty } from "@/components/common";
 import { LetterList } from "@/components/LetterList";
 import { Loaded } from "@/components/Loaded";
@@ -8,7 +8,7 @@ import { Dialog } from "@/components/ui/dialog";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
-import { go, href } from "@/lib/router";
+import { go, href, leadOn } from "@/lib/router";
 import { Found, Mails } from "@/pages/boxes/Mails";
 import { Thread } from "@/pages/boxes/Thread";
 import type { BoxName, Owner } from "@/pages/boxes/types";
@@ -30,16 +30,27 @@ interface Owners {
 export function BoxesPage({ place }: { place: string[] }) {
   const t = useT();
   const owners = useData<Owners>("/api/boxes", {}, (news) => news.room === "boxes");
+  const first = firstOf(owners.value?.agents ?? [])?.name;
+  useEffect(() => {
+    if (!place.length && first) leadOn("boxes", first); // it stays there, wherever mail arrives next
+  }, [place.length, first]);
   return (
     <Loaded data={owners}>
       {({ agents, types }) => {
-        const agent = place[0] ?? (agents.find((each) => each.permitted) ?? agents[0])?.name;
+        const agent = place[0] ?? first;
         if (!agent) return <Empty icon={<Inbox />} title={t("noBoxes")} text={t("noBoxesHint")} />;
         const box = BOXES.find((each) => each.name === place[1])?.name ?? "inbox";
         return <BoxesOf agent={agent} agents={agents} types={types} box={box} open={place[2]} />;
       }}
     </Loaded>
   );
+}
+
+/** Whose mailbox is opened: where most mail is unread, else the first that a person may act for. */
+function firstOf(agents: readonly Owner[]): Owner | undefined {
+  const usable = agents.filter((each) => each.permitted);
+  const [fullest] = usable.toSorted((one, other) => (other.unread ?? 0) - (one.unread ?? 0));
+  return fullest ?? agents[0];
 }
 
 function BoxesOf(props: Owners & { agent: string; box: BoxName; open: string | undefined }) {

@@ -5,19 +5,16 @@ import { Markdown } from "@/components/Markdown";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
-import { type Item, SENDING, isOpen, talkKey } from "@/lib/assistant/items";
-import { useAssistant } from "@/lib/assistant/store";
 import { isKey, useLanguage, useT } from "@/lib/i18n";
-import { href, useAgain } from "@/lib/router";
+import { useAgain } from "@/lib/router";
 import { cn } from "@/lib/utils";
+import { CardText } from "@/pages/groups/Card";
 import { useWrittenHere } from "@/pages/groups/posted";
 import { outcomeKey, reasonText, stageText, toneOf } from "@/pages/groups/reasons";
 import { Thread, firstOfThreads, saysThread } from "@/pages/groups/Thread";
 import type { Decision, Message } from "@/pages/groups/types";
 
 const TOGETHER = 5 * 60_000;
-/** A card may wait for a bot that sends it. */
-const ASKED_WITHIN = 60 * 60_000;
 
 interface Props {
   chat: string;
@@ -233,8 +230,7 @@ function Row({ message, together, here, answered, thread, decisions, onReply }: 
               </button>
             )}
             <Type name={message.type} />
-            <Markdown text={message.text} />
-            {message.bot && message.type === "interactive" && <ToQuestion message={message} />}
+            {message.type === "interactive" ? <CardText message={message} /> : <Markdown text={message.text} />}
             {message.edited && (
               <p className="mt-0.5 flex items-center gap-1 text-xs text-muted-foreground">
                 <Pencil className="size-3" aria-hidden />
@@ -264,25 +260,6 @@ function Type({ name }: { name: string | undefined }) {
   const t = useT();
   const key = `type_${name}`;
   return isKey(key) ? <Badge className="mb-1">{t(key)}</Badge> : null;
-}
-
-/** Where a card asks what an agent asks on the page of questions, too, the way there. */
-function ToQuestion({ message }: { message: Message }) {
-  const t = useT();
-  const { items } = useAssistant();
-  const away = (item: Item) => Math.abs(item.asked - message.ts);
-  const start = (item: Item) => item.text.trim().split("\n", 1)[0] ?? "";
-  const [item] = [...items.values()]
-    .filter((each) => each.kind !== "message" && away(each) < ASKED_WITHIN)
-    .filter((each) => start(each) && message.text.includes(start(each)))
-    .sort((one, other) => away(one) - away(other));
-  if (!item) return null;
-  const text = isOpen(item) || item.state === SENDING ? "toQuestion" : item.state === "answered" ? "toAnswered" : "toEnded";
-  return (
-    <a href={href("questions", talkKey(item))} className="mt-1 block text-sm text-primary underline underline-offset-2">
-      {t(text)}
-    </a>
-  );
 }
 
 function Decisions({ decisions }: { decisions: Decision[] }) {

@@ -75,7 +75,7 @@ export function outcomeKey({ respond, reason, stage }: Decision): Key {
   return respond ? "answers" : respond === null ? "undecided" : "silent";
 }
 
-export function reasonText(decision: Decision, language: Language): string {
+export function reasonText(decision: Pick<Decision, "reason" | "sentence">, language: Language): string {
   return (language === "zh" && ZH[decision.reason]) || decision.sentence;
 }
 

@@ -1,15 +1,17 @@
-import { CheckCheck, CircleHelp, Copy, SendHorizontal, Trash2 } from "lucide-react";
+import { CircleHelp, Copy, SendHorizontal, Trash2 } from "lucide-react";
 import { type ReactNode, type RefObject, useLayoutEffect, useRef } from "react";
 import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
 import { toast } from "@/components/ui/toast";
 import { type Draft, changeDraft, hasWords, takeDraft } from "@/lib/assistant/drafts";
 import { type Item, type Talk, takesWords } from "@/lib/assistant/items";
-import { answer, write } from "@/lib/assistant/store";
+import { write } from "@/lib/assistant/store";
+import { useCopy } from "@/lib/copy";
 import { useT } from "@/lib/i18n";
 import { letGo } from "@/lib/keys";
 import { cn, plain } from "@/lib/utils";
-import { contentsOf, inWords, isReady } from "@/pages/questions/reply";
+import { contentsOf, isReady } from "@/pages/questions/reply";
+import type { Give } from "@/pages/questions/useLeading";
 import { AddFile, Files, useAddFiles } from "@/pages/questions/files";
 
 /**
@@ -26,9 +28,10 @@ interface Props {
   draft: Draft;
   connected: boolean;
   choose: (what: "answer" | "unasked") => void;
+  give: Give;
 }
 
-export function Box({ talk, purpose, name, draft, connected, choose }: Props) {
+export function Box({ talk, purpose, name, draft, connected, choose, give }: Props) {
   const t = useT();
   const { add, paste } = useAddFiles(name, draft.files);
   const footer = useLettingGo(purpose.is === "answer" ? name : "");
@@ -36,7 +39,7 @@ export function Box({ talk, purpose, name, draft, connected, choose }: Props) {
   const words = purpose.is !== "answer" || takesWords(purpose.item);
   const send = () => {
     if (purpose.is === "answer" && connected && isReady(purpose.item, draft)) {
-      answer(purpose.item, contentsOf(purpose.item, draft));
+      give(purpose.item, contentsOf(purpose.item, draft));
     } else if (purpose.is === "unasked" && hasWords(draft)) writeIt();
   };
   const writeIt = () => {
@@ -82,7 +85,12 @@ export function Box({ talk, purpose, name, draft, connected, choose }: Props) {
         ) : (
           purpose.is === "answer" && <Chosen item={purpose.item} draft={draft} />
         )}
-        {purpose.is === "answer" && <AnswerButton item={purpose.item} draft={draft} connected={connected} send={send} />}
+        {purpose.is === "answer" && isAnsweredHere(purpose.item, draft) && (
+          <Button className="h-10" title="Ctrl+Enter" disabled={!connected || !isReady(purpose.item, draft)} onClick={send}>
+            <SendHorizontal />
+            {t("answerIt")}
+          </Button>
+        )}
         {purpose.is === "unasked" && (
           <Button
             variant="outline"
@@ -174,48 +182,21 @@ function Chosen({ item, draft }: { item: Item; draft: Draft }) {
   );
 }
 
-function AnswerButton(props: { item: Item; draft: Draft; connected: boolean; send: () => void }) {
-  const { item, draft, connected, send } = props;
-  const t = useT();
-  const ready = isReady(item, draft);
-  if (item.kind === "report" && !ready) {
-    return (
-      // The second click of two may meet what the first one has brought here.
-      <Button
-        className="h-10"
-        disabled={!connected}
-        onClick={(event) => event.detail < 2 && answer(item, inWords("OK"))}
-      >
-        <CheckCheck />
-        {t("confirm")}
-      </Button>
-    );
-  }
-  return (
-    <Button className="h-10" title="Ctrl+Enter" disabled={!ready || !connected} onClick={send}>
-      <SendHorizontal />
-      {t("answerIt")}
-    </Button>
-  );
+/** Whether the answer is sent from the box; what needs no words has its buttons above. */
+function isAnsweredHere(item: Item, draft: Draft): boolean {
+  return hasWords(draft) || (item.kind === "question" && !item.choices.length);
 }
 
 function KeptButtons({ name, draft, writeIt }: { name: string; draft: Draft; writeIt: () => void }) {
   const t = useT();
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(draft.text);
-      toast(t("copied"));
-    } catch {
-      toast(t("notCopied"), { bad: true });
-    }
-  };
+  const copy = useCopy();
   return (
     <div className="flex flex-wrap justify-end gap-2">
       <Button variant="ghost" size="sm" onClick={() => takeDraft(name)}>
         <Trash2 />
         {t("discard")}
       </Button>
-      <Button variant="outline" size="sm" onClick={() => void copy()}>
+      <Button variant="outline" size="sm" onClick={() => void copy(draft.text)}>
         <Copy />
         {t("copy")}
       </Button>

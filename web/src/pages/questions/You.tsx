@@ -4,6 +4,7 @@ import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
 import { nickname, setNickname, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
+import { isApp } from "@/lib/installing";
 import { go } from "@/lib/router";
 import { enterWith, token, tokenEnding } from "@/lib/token";
 import { notOnlySpaces } from "@/lib/utils";
@@ -66,7 +67,12 @@ export function TokenField({ refused }: { refused?: string }) {
         enterWith(text);
       }}
     >
-      {refused && <p className="text-sm text-muted-foreground">{t("questionsTokenWanted")}</p>}
+      {refused && (
+        <>
+          <p className="text-sm text-muted-foreground">{t("questionsTokenWanted")}</p>
+          <p className="text-sm text-muted-foreground">{t(isApp() ? "tokenKeptByApp" : "tokenKeptByTab")}</p>
+        </>
+      )}
       <Label htmlFor={id}>{t("token")}</Label>
       <div className="flex gap-2">
         <Input

@@ -1,23 +1,26 @@
 import { Bell, BellOff, HandHelping, SquarePen } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useId, useState } from "react";
 import { Empty, Loading } from "@/components/common";
+import { Command } from "@/components/Command";
 import { Find } from "@/components/Find";
 import { Nowhere } from "@/components/Nowhere";
 import { Bar, Split } from "@/components/Split";
 import { Button } from "@/components/ui/button";
-import { toast } from "@/components/ui/toast";
-import { emptyTalk, talksOf } from "@/lib/assistant/items";
+import { type Talk, emptyTalk, talkKey, talksOf, waitingOf } from "@/lib/assistant/items";
 import { projectNames } from "@/lib/assistant/projects";
 import { loadOlder, search, useAssistant } from "@/lib/assistant/store";
+import { COMMANDS } from "@/lib/commands";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
-import { useNotifying, wantNotify } from "@/lib/notify";
+import { useNotifying } from "@/lib/notify";
 import { go, href } from "@/lib/router";
 import { token, tokenEnding } from "@/lib/token";
 import { TokenField, You } from "@/pages/questions/You";
 import { Found } from "@/pages/questions/Found";
-import { TalkRow } from "@/pages/questions/Talks";
+import { Offer, useTurning } from "@/pages/questions/Offer";
+import { TalkRow, WaitingRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
+import { useLeading } from "@/pages/questions/useLeading";
 import { useWanted } from "@/pages/questions/useWanted";
 import { WriteTo } from "@/pages/questions/WriteTo";
 
@@ -32,7 +35,8 @@ export function QuestionsPage({ place }: { place: string[] }) {
   }, [query]);
   const [writing, setWriting] = useState(false);
   const begin = () => setWriting(!state.refused);
-  useKeys({ Escape: () => go("questions"), c: begin });
+  const { give, settling, undo } = useLeading(place, query !== "" || writing);
+  useKeys({ Escape: () => go("questions"), c: begin, u: undo });
   const talks = talksOf(state.items);
   const named = emptyTalk(place[0]);
   const talk = talks.find((each) => each.key === named?.key);
@@ -44,6 +48,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
 
   return (
     <>
+      <Offer />
       <Split
         label={t("questions")}
         open={place[0] !== undefined}
@@ -73,16 +78,11 @@ export function QuestionsPage({ place }: { place: string[] }) {
                 !state.problem && <Loading />
               ) : !talks.length ? (
                 <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")}>
+                  <Command text={COMMANDS.questions} />
                   {token() && <p className="max-w-sm text-sm">{t("onlyOfToken", { end: tokenEnding() })}</p>}
                 </Empty>
               ) : (
-                <ul>
-                  {talks.map((each) => (
-                    <li key={each.key}>
-                      <TalkRow talk={each} names={names} current={each.key === talk?.key} />
-                    </li>
-                  ))}
-                </ul>
+                <Rows talks={talks} names={names} current={talk} wanted={place[1]} />
               )}
               {!query && state.older > 0n && (
                 <div className="p-3 text-center">
@@ -97,7 +97,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
         }
       >
         {shown ? (
-          <Talking key={shown.key} talk={shown} wanted={place[1]} />
+          <Talking key={shown.key} talk={shown} wanted={place[1]} give={give} settling={settling} />
         ) : isSought ? (
           <Loading />
         ) : place[0] && state.known ? (
@@ -111,16 +111,60 @@ export function QuestionsPage({ place }: { place: string[] }) {
   );
 }
 
+interface RowsProps {
+  talks: readonly Talk[];
+  names: ReadonlyMap<string, string>;
+  /** The conversation that is open, and the id of what somebody came for. */
+  current: Talk | undefined;
+  wanted: string | undefined;
+}
+
+/** What waits, the longest on top, and below it the conversations in which nothing does. */
+function Rows({ talks, names, current, wanted }: RowsProps) {
+  const t = useT();
+  const waiting = waitingOf(new Map(talks.flatMap((talk) => talk.items.map((item) => [item.id, item]))));
+  const here = waiting.filter((item) => talkKey(item) === current?.key);
+  const at = here.find((item) => item.id === wanted) ?? here[0];
+  const rest = talks.filter((talk) => !talk.waiting);
+  const others = rest.map((each) => (
+    <li key={each.key}>
+      <TalkRow talk={each} names={names} current={each.key === current?.key} />
+    </li>
+  ));
+  if (!waiting.length) return <ul>{others}</ul>;
+  return (
+    <>
+      <Part title={t("waitForYou", { n: waiting.length })}>
+        {waiting.map((item) => (
+          <li key={item.id} className="border-l-4 border-primary">
+            <WaitingRow item={item} names={names} current={item === at} />
+          </li>
+        ))}
+      </Part>
+      {rest.length > 0 && <Part title={t("otherTalks")}>{others}</Part>}
+    </>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  const id = useId();
+  return (
+    <>
+      <h2 id={id} className="px-4 pt-3 pb-1.5 text-xs font-semibold text-muted-foreground">
+        {title}
+      </h2>
+      <ul aria-labelledby={id}>{children}</ul>
+    </>
+  );
+}
+
 function NotifyButton() {
   const t = useT();
   const { on, silent } = useNotifying();
   const label = t(on && silent ? "notifySilent" : "notify");
-  const turn = async () => {
-    const outcome = await wantNotify(!on);
-    if (outcome !== "off") toast(t(outcome === "all" ? "notifyOn" : "notifySoundOnly"));
-  };
+  const turn = useTurning();
   return (
-    <Button variant="ghost" size="icon" aria-pressed={on} aria-label={label} title={label} onClick={() => void turn()}>
+    <Button variant="ghost" size="icon" aria-pressed={on} aria-label={label} title={label} onClick={() => turn(!on)}>
       {on ? <Bell className={silent ? "text-warning" : undefined} /> : <BellOff />}
     </Button>
   );

@@ -1,0 +1,192 @@
+"""Statistics: who said how much on which day, what bots did and why, how soon they answered, and which calls are left.
+
+Counted as the command ``stats`` and the page System count. As much as that is, it is read once at a time, beside the
+event loop, and the answer says how much of it was looked at.
+"""
+
+import asyncio
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any, Final
+
+from aiohttp import web
+
+from nanobot_transcript.coordination.contract import HOUR
+from nanobot_transcript.relevance.decision import sentence_of
+from nanobot_transcript.relevance.judge import QUESTIONS
+from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.relevance.tally import Verdict, verdicts_since
+from nanobot_transcript.settings import Settings
+from nanobot_transcript.store.contract import Chat
+from nanobot_transcript.store.naming import shown_name
+from nanobot_transcript.store.spoken import Speaker, Spoken
+from transcript_channels.feishu.hourly import HISTORY
+from transcript_mcp.hub.rooms import Chats
+from transcript_mcp.hub.web.asking import Asked, as_json
+from transcript_mcp.hub.web.latest import Latest
+from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.transcript.positions import said
+
+__all__ = ["StatisticsRoom"]
+
+_DAYS: Final = 14
+_MOST_DAYS: Final = 100
+_MOST_MESSAGES: Final = 20_000
+_MOST_VERDICTS: Final = 20_000
+_MEMBERS: Final = 12
+"""Members that are counted apart; the others are only in the sum of a day."""
+_WHYS: Final = 5
+_WITHIN: Final = (5, 15, 30, 60, 180, 600)
+"""Seconds; what took longer stands behind the last."""
+
+
+class StatisticsRoom:
+    """The record in numbers, as a page shows them."""
+
+    def __init__(self, chats: Chats, settings: Settings) -> None:
+        self._record = chats.record
+        self._store = chats.record.store
+        self._limits = dict(_limits(settings))
+        self._alone = asyncio.Lock()
+
+    def routes(self) -> list[web.RouteDef]:
+        """``/api/statistics``."""
+        return [web.get("/api/statistics", self.statistics)]
+
+    async def statistics(self, request: web.Request) -> web.StreamResponse:
+        """All of it, of one ``chat`` or of all; ``days`` are the moments at which days begin (ms), 14 by default."""
+        asked = Asked(request.query)
+        days, chat = _beginnings(asked), asked.optional("chat")
+        async with self._alone:
+            return as_json(await in_thread(self._counted, days, chat))
+
+    def _counted(self, days: Sequence[int], chat: str | None) -> dict[str, Any]:
+        chats = [
+            each
+            for each in sorted(self._store.chats(), key=lambda each: -each.last_write_ms)
+            if each.last_write_ms >= days[0] and chat in (None, each.session_key)
+        ]
+        verdicts, looked_at = _verdicts(self._record.decisions, days[0], chats)
+        answered = {(each.chat, each.message_id) for each in verdicts if each.done == "answered"}
+        latest = Latest(self._store, chats, days[0], _MOST_MESSAGES)
+        spoken, asked = self._spoken(latest, days, answered)
+        return {
+            "messages": {"read": latest.read, "whole_since": latest.whole_since, **_by_day(days, spoken)},
+            "answers": {
+                "chats_left_out": len(chats) - looked_at,
+                "within": _WITHIN,
+                "bots": list(_by_bot(verdicts, asked)),
+            },
+            "budgets": [
+                {"name": name, "used": self._record.budgets.used(name, window=HOUR), "limit": limit}
+                for name, limit in self._limits.items()
+            ],
+        }
+
+    def _spoken(
+        self, latest: Latest, days: Sequence[int], wanted: set[tuple[str, str]]
+    ) -> tuple[list[Spoken], dict[tuple[str, str], float]]:
+        """What was said on each day, and when (ms) the ``wanted`` messages were."""
+        spoken, names, when = [Spoken() for _ in days], dict[str, str](), dict[tuple[str, str], float]()
+        for chat, entry in latest:
+            sender, at = entry["sender"], said(entry)
+            name = names.get(sender) or names.setdefault(sender, shown_name(self._store, entry))
+            spoken[bisect_right(days, at) - 1].add(entry, name)
+            if (chat, str(entry["message_id"])) in wanted:
+                when[chat, str(entry["message_id"])] = at
+        return spoken, when
+
+
+def _verdicts(
+    log: DecisionLog, since_ms: float, chats: Sequence[Chat], most: int = _MOST_VERDICTS
+) -> tuple[list[Verdict], int]:
+    """What bots did, and in how many of the chats that was looked up: in no more once there is so much."""
+    found: list[Verdict] = []
+    for done, chat in enumerate(chats):
+        if len(found) >= most:
+            return found, done
+        found += verdicts_since(log, since_ms, [chat.session_key])
+    return found, len(chats)
+
+
+def _by_day(days: Sequence[int], spoken: Sequence[Spoken]) -> dict[str, Any]:
+    """Who said most, and how much each of them did on each day."""
+    members: dict[str, Speaker] = {}
+    for speaker in (each for day in spoken for each in day.speakers.values()):
+        one = members.setdefault(speaker.sender, Speaker(speaker.sender, speaker.name, speaker.kind))
+        one.messages += speaker.messages
+    most = sorted(members.values(), key=lambda one: (-one.messages, one.name))[:_MEMBERS]
+    counts = [
+        [day.speakers[one.sender].messages if one.sender in day.speakers else 0 for one in most] for day in spoken
+    ]
+    return {
+        "members": [{"name": one.name, "bot": one.kind == "bot", "messages": one.messages} for one in most],
+        "others": len(members) - len(most),
+        "days": [
+            {"begins": begins, "messages": day.messages, "by": by}
+            for begins, day, by in zip(days, spoken, counts, strict=True)
+        ],
+    }
+
+
+def _by_bot(verdicts: Iterable[Verdict], asked: dict[tuple[str, str], float]) -> Iterator[dict[str, Any]]:
+    by_agent: dict[str, list[Verdict]] = {}
+    for each in verdicts:
+        by_agent.setdefault(each.agent, []).append(each)
+    for agent in sorted(by_agent):
+        own = by_agent[agent]
+        took = sorted(
+            max(0.0, each.ts - asked[each.chat, each.message_id]) / 1000
+            for each in own
+            if each.done == "answered" and (each.chat, each.message_id) in asked
+        )
+        yield {"agent": agent, "verdicts": _by_reason(own), "took": _took(took)}
+
+
+def _by_reason(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """How often for each reason, the most frequent first; of what went wrong only the most frequent is told apart."""
+    whys = Counter(each.why for each in verdicts if each.done == "failed")
+    told = {why for why, _ in whys.most_common(_WHYS)}
+    counts = Counter(
+        ("failed", "failed", each.why if each.why in told else "")
+        if each.done == "failed"
+        else (each.done, each.reason, "")
+        for each in verdicts
+    )
+    return [
+        {"done": done, "reason": reason, "sentence": sentence_of(reason), "why": why, "count": count}
+        for (done, reason, why), count in counts.most_common()
+    ]
+
+
+def _took(seconds: Sequence[float]) -> dict[str, Any] | None:
+    """How long answers took: half of them not longer than ``median``, nine of ten not longer than ``most``, and how
+    many up to each of ``_WITHIN``; None where nothing is known. ``seconds`` are in their order.
+    """
+    if not seconds:
+        return None
+    counts = [0] * (len(_WITHIN) + 1)
+    for each in seconds:
+        counts[bisect_left(_WITHIN, each)] += 1
+    most = seconds[-(-len(seconds) * 9 // 10) - 1]
+    return {"count": len(seconds), "median": round(median(seconds), 1), "most": round(most, 1), "counts": counts}
+
+
+def _beginnings(asked: Asked) -> list[int]:
+    """The moments (ms) at which the days begin, the earliest first; of very many the latest."""
+    given = sorted(set(asked.numbers("days")))
+    if given:
+        return given[-_MOST_DAYS:]
+    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return [int((today - timedelta(days=back)).timestamp() * 1000) for back in reversed(range(_DAYS))]
+
+
+def _limits(settings: Settings) -> Iterator[tuple[str, int]]:
+    """How many calls bots may make in an hour, by the names of their budgets."""
+    if settings.gate.judge.kind != "off":
+        yield QUESTIONS, settings.gate.judge.per_hour
+    if settings.history.enabled:
+        yield HISTORY, settings.history.calls_per_hour

@@ -1,0 +1,50 @@
+"""How much was said, and by whom: of one chat, of one day, of whatever is added up."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import is_bot
+
+__all__ = ["Speaker", "Spoken"]
+
+
+@dataclass(slots=True)
+class Speaker:
+    """A member, and how many messages and characters it said; when last (milliseconds)."""
+
+    sender: str
+    name: str
+    kind: str
+    messages: int = 0
+    characters: int = 0
+    last_ms: float = 0
+
+
+@dataclass(slots=True)
+class Spoken:
+    """Messages that were counted, by who said them and how they came into the record. Times are in milliseconds."""
+
+    messages: int = 0
+    first_ms: float | None = None
+    last_ms: float | None = None
+    speakers: dict[str, Speaker] = field(default_factory=dict)
+    sources: Counter[str] = field(default_factory=Counter)
+
+    def add(self, entry: Entry, name: str) -> None:
+        """Count one message of somebody who is called ``name``."""
+        bot = is_bot(entry)
+        speaker = self.speakers.setdefault(entry["sender"], Speaker(entry["sender"], name, "bot" if bot else "human"))
+        ts = entry["ts"]
+        speaker.messages += 1
+        speaker.characters += len(entry["content"])
+        speaker.last_ms = max(speaker.last_ms, ts)
+        self.messages += 1
+        self.first_ms = ts if self.first_ms is None else min(self.first_ms, ts)
+        self.last_ms = ts if self.last_ms is None else max(self.last_ms, ts)
+        source = entry.get("source")
+        self.sources[source if source and isinstance(source, str) else "unknown"] += 1  # others write the record, too
+
+    def by_messages(self) -> list[Speaker]:
+        """Who spoke, the most frequent first."""
+        return sorted(self.speakers.values(), key=lambda speaker: (-speaker.messages, speaker.name))
