@@ -187,8 +187,9 @@ async def test_an_agent_asks_and_gets_its_answer(newcomer: Newcomer) -> None:
         program = [entry["command"], *entry["args"]]
         variables = [f"{name}={newcomer.environment[name]}" for name in ("HOME", "NANOBOT_TRANSCRIPT_HUB__PORT")]
         async with connected(["env", "-C", str(newcomer.home), *variables, *program]) as agent:
-            asked = asyncio.create_task(agent.text("ask_question", question="May I delete it?"))
+            question = {"question": "May I delete it?", "project_directory": str(newcomer.home)}
+            asked = asyncio.create_task(agent.text("ask_question", **question))
             async with page(hub, LOCAL) as person:
-                question = (await person.until("AskQuestion")).AskQuestionRequest
-                await person.reply(question.ID, "Yes, do.")
+                shown = (await person.until("AskQuestion")).AskQuestionRequest
+                await person.reply(shown.ID, "Yes, do.")
             assert await asyncio.wait_for(asked, PATIENCE) == "Yes, do."
