@@ -256,7 +256,7 @@ def test_an_import_on_a_terminal_shows_progress(on_terminal: OnTerminal, tmp_pat
 
 def test_an_mcp_server_started_by_hand_says_what_it_is(on_terminal: OnTerminal) -> None:
     terminal = on_terminal("mcp", "filebox")
-    terminal.until("An MCP server (filebox) that a client starts")
+    terminal.until("An MCP server (filebox) for a client to start")
     terminal.until("mcp-config")
     terminal.process.send_signal(signal.SIGINT)
     # 0 from a server that serves, 130 from one that has not begun; Python turns that into the signal itself, a shell's

@@ -178,7 +178,7 @@ def test_a_store_on_another_machines_disk_is_a_warning(run: Run, store: GroupTra
     told = json.loads(subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE).stdout)
     (finding,) = (one for one in told["findings"] if one["check"] == "file system")
     assert finding["severity"] == "warning"
-    assert finding["message"] == f"{store.base_dir} lies on nfs4."
+    assert finding["message"] == f"{store.base_dir} is on nfs4."
 
 
 def test_a_link_in_the_store_is_an_error(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:

@@ -275,7 +275,7 @@ def test_where_the_client_reads_comments_they_stay(client: str) -> None:
     assert merged(client, made, STARTED) == made
 
 
-@pytest.mark.parametrize(("client", "hint"), [("cursor", "Comments are not JSON"), ("gemini-cli", "comma behind")])
+@pytest.mark.parametrize(("client", "hint"), [("cursor", "Comments are not JSON"), ("gemini-cli", "comma after")])
 def test_what_a_client_does_not_read_is_told(client: str, hint: str) -> None:
     with pytest.raises(ConfigError) as problem:
         merged(client, '{"a": 1, // b\n}', STARTED)

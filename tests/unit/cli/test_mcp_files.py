@@ -90,7 +90,7 @@ def test_a_file_that_is_far_too_large_is_refused(folder: Path) -> None:
     path = folder / "mcp.json"
     path.touch()
     os.truncate(path, 17 * 1024 * 1024)
-    with pytest.raises(ConfigError, match="larger than"):
+    with pytest.raises(ConfigError, match="too large"):
         change(path, put(b"x"))
 
 

@@ -266,7 +266,7 @@ async def test_what_cannot_be_written_down_hides_no_group(
     monkeypatch.setattr(office.members, "saw", full)
     await office.lists.take_seats("cli_a")
     assert office.lists.seats("cli_a") == [KEY, OTHER]
-    assert caplog.text.count("could not be written down") == 1
+    assert caplog.text.count("could not be saved") == 1
 
 
 async def test_of_a_bot_that_cannot_ask_nothing_is_asked(folder: Path) -> None:

@@ -92,7 +92,7 @@ def test_two_apps_with_one_name_are_told_apart_alike_in_both_processes(
         "Alpha Bot-b222",
     )
     assert later.look().agent_name("cli_a111") == "Alpha Bot"
-    assert caplog.text.count("Several bots want the name Alpha Bot") == 2
+    assert caplog.text.count("Several bots have the name Alpha Bot") == 2
     later.look().agent_name("cli_b222")
     assert caplog.text.count("Several bots") == 2
 

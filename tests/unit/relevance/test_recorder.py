@@ -87,7 +87,7 @@ async def test_a_judge_that_fails_again_and_again_is_asked_no_more() -> None:
     assert endpoint.asked <= 10 + IN_A_ROW + 2 * AT_ONCE
     assert endpoint.now == 0
     assert "gate.judge.base_url" in caught.value.hint
-    assert "goes on" in caught.value.hint
+    assert "continues" in caught.value.hint
 
 
 async def test_who_interrupts_a_recording_leaves_no_question_behind() -> None:

@@ -75,7 +75,7 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
     [
         ("from: Bo,", "from: Carol,", "is by Carol, who is not a member"),
         ("reply: 2", "reply: 3", "replies to line 3, which is not before it"),
-        ("one_of: [Beta]", "one_of: [Gamma]", "expects Gamma, which is no bot"),
+        ("one_of: [Beta]", "one_of: [Gamma]", "expects Gamma, which is not a bot"),
         ("kind: courtesy", "kind: nice", "is of the kind nice; kinds are address,"),
         ("people: [Ada, Bo]", "people: [Ada, Ada]", "two members have the same name"),
         ("after: 5", "later: 5", "contains unknown field `later`"),
@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, old: str,
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "web.yaml")
-    with pytest.raises(ImportFormatError, match=r"web\.yaml is no file"):
+    with pytest.raises(ImportFormatError, match=r"web\.yaml is not a file"):
         read_groups(tmp_path)
     (tmp_path / "web.yaml").unlink()
     (tmp_path / "web.yaml").symlink_to(tmp_path / "nowhere")

@@ -292,7 +292,7 @@ async def test_when_too_many_messages_wait_they_are_recorded_only(stage: Any, ca
         await intake.publish(InboundMessage(KEY, stage.chat.entry(f"{number}")))
     assert bus.waiting == 1
     assert len(await stage.record()) == 3
-    assert "recorded and not answered" in caplog.text
+    assert "recorded but not answered" in caplog.text
 
 
 async def test_a_recall_reaches_the_record_and_the_memory(stage: Any) -> None:
