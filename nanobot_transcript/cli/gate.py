@@ -81,8 +81,8 @@ def explain(
     the chat, where its mode is not gate.
 
     MESSAGE is looked for as an id, then as a piece of one (`tail --ids` shows them), then as text: the newest message
-    that contains it. Without it, the newest message of a person. A single argument is a chat if one is called so, else
-    a message of the only chat.
+    that contains it, a person's before a bot's. Without it, the newest message of a person. A single argument is a
+    chat if one is called so, else a message of the only chat.
 
     \b
     Example:
@@ -99,7 +99,7 @@ def explain(
     with opened_record(config, store) as record:
         opened = record.store
         key, name = chat_and_message(opened, chat, message)
-        named = message_named(opened, key, name) if name is not None else newest_of_a_person(opened, key)
+        named = _named(opened, key, name)
         mode = settings.groups.policy.mode_of(split(key)[1])
         entry, history = _up_to(opened, key, named.message)
         known = members(opened, key, opened.scan(key))
@@ -113,6 +113,10 @@ def explain(
 
 
 app.command("eval")(evaluate)
+
+
+def _named(store: "GroupTranscriptStore", key: str, name: str | None) -> "Named":
+    return newest_of_a_person(store, key) if name is None else message_named(store, key, name, people_first=True)
 
 
 def _up_to(store: "GroupTranscriptStore", key: str, message: "Entry") -> "tuple[Entry, list[Entry]]":

@@ -34,6 +34,7 @@ _CLOCKS_DIFFER: Final = 60_000
 _LOG: Final = re.compile(r"\.log(\.\d+)?$")
 _ENDS: Final = (Stage.ANSWER, Stage.CORRECTION)
 _OUTCOME: Final = re.compile(rb'"(?:answer|correction)"')
+_JUDGED: Final = re.compile(rb'"judge"')
 _ANY: Final = re.compile(b"")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -84,13 +85,20 @@ class FileDecisionLog:
 
     def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
         """See ``DecisionLog.outcomes``: in the files that were written to last."""
+        return self._since(since_ms, _OUTCOME, _ENDS)
+
+    def judged(self, since_ms: float) -> list[dict[str, Any]]:
+        """See ``DecisionLog.judged``: in the same files."""
+        return self._since(since_ms, _JUDGED, (Stage.JUDGE,))
+
+    def _since(self, since_ms: float, holding: re.Pattern[bytes], stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
         written = sorted(_written(self.folder), reverse=True)[:_MOST_FILES]
         found = [
             record
             for at_ns, path in written
             if at_ns >= (since_ms - _CLOCKS_DIFFER) * 1_000_000
-            for record in _records(path, holding=_OUTCOME)[1]
-            if record.get("stage") in _ENDS and _ts(record) >= since_ms
+            for record in _records(path, holding=holding)[1]
+            if record.get("stage") in stages and _ts(record) >= since_ms
         ]
         return sorted(found, key=_ts)
 
