@@ -31,10 +31,14 @@ and ``open_id``, what one account calls a member."""
 
 
 class Mention(TypedDict, total=False):
-    """A member named in a message: ``id`` is the stable sender where it is known."""
+    """A member named in a message: ``id`` is the stable sender where it is known.
+
+    ``account`` is that of a bot; its name changes when another one of that name comes into the record.
+    """
 
     name: str
     id: str
+    account: str
 
 
 class EntryFields(TypedDict, total=False):

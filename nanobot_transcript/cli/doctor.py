@@ -27,8 +27,8 @@ def doctor(
 ) -> None:
     """Find out why something does not work.
 
-    Checks settings, store, the answers of the last day, mailboxes, mail, the hub, nanobot and the plugin, and says how
-    to mend what is wrong.
+    Checks settings, store, the answers and the judge of the last day, mailboxes, mail, the hub, nanobot and the plugin,
+    and says how to mend what is wrong.
     Exit code 0: nothing wrong. 1: a warning or an error. 2: the settings cannot be read.
 
     \b
@@ -46,7 +46,7 @@ def doctor(
 
 
 def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
-    from nanobot_transcript.cli.checks import answers, host, hub, installation, mail, mailboxes, settings
+    from nanobot_transcript.cli.checks import answers, host, hub, installation, judge, mail, mailboxes, settings
 
     found, loaded = settings.check(config, store)
     opened = None
@@ -57,6 +57,7 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         found += settings.check_names(loaded, opened)
         if opened is not None:
             found += answers.check(record, noted=loaded.gate.log, untold=host.untold())
+            found += judge.check(loaded, record)
         found += mailboxes.check(loaded)
         found += mail.check(loaded.mail.store, archiving=loaded.mail.archive.enabled)
         found += hub.check(loaded)

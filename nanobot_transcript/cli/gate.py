@@ -80,9 +80,9 @@ def explain(
     Uses what was in the record before the message, and shows what was logged when it came. If the mode of the chat is
     not gate, the first line says who decides there.
 
-    MESSAGE is an id, a piece of one (`tail --ids` shows them), or text: the newest message that contains it. Without
-    it, the newest message of a person is explained. A single argument is a chat if there is one of that name, else a
-    message of the only chat.
+    MESSAGE is an id, a piece of one (`tail --ids` shows them), or text: the newest message that contains it, a person's
+    before a bot's. Without it, the newest message of a person is explained. A single argument is a chat if there is one
+    of that name, else a message of the only chat.
 
     \b
     Example:
@@ -99,7 +99,7 @@ def explain(
     with opened_record(config, store) as record:
         opened = record.store
         key, name = chat_and_message(opened, chat, message)
-        named = message_named(opened, key, name) if name is not None else newest_of_a_person(opened, key)
+        named = _named(opened, key, name)
         mode = settings.groups.policy.mode_of(split(key)[1])
         entry, history = _up_to(opened, key, named.message)
         known = members(opened, key, opened.scan(key))
@@ -113,6 +113,10 @@ def explain(
 
 
 app.command("eval")(evaluate)
+
+
+def _named(store: "GroupTranscriptStore", key: str, name: str | None) -> "Named":
+    return newest_of_a_person(store, key) if name is None else message_named(store, key, name, people_first=True)
 
 
 def _up_to(store: "GroupTranscriptStore", key: str, message: "Entry") -> "tuple[Entry, list[Entry]]":

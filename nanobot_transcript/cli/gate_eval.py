@@ -2,12 +2,13 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nanobot_transcript.cli.gate_judge import JudgeTrial, print_cost
-from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.gate_wrong import print_wrong
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, read_settings
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, progress_bar
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.tables import print_table
@@ -41,11 +42,11 @@ def evaluate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of logs or scenes.", show_default=False)],
     form: Annotated[_Format, typer.Option("--format", metavar="FORMAT", help="irc or scenes.")] = _Format.IRC,
     style: Annotated[
-        _Style, typer.Option("--style", metavar="STYLE", help="quiet, balanced or eager.")
-    ] = _Style.BALANCED,
+        _Style | None,
+        typer.Option("--style", metavar="STYLE", help="quiet, balanced or eager, instead of gate.style."),
+    ] = None,
     bots: Annotated[
-        int,
-        typer.Option("--bots", metavar="N", min=1, max=100, help="Number of bots in a group, for the rates of logs."),
+        int, typer.Option("--bots", metavar="N", min=1, max=100, help="Bots in a group, for the rates of logs.")
     ] = 4,
     judge: Annotated[
         Path | None,
@@ -53,10 +54,12 @@ def evaluate(
     ] = None,
     record: Annotated[
         bool,
-        typer.Option(
-            "--record", help="Ask the configured judge for the answers that are not in FILE yet, and add them."
-        ),
+        typer.Option("--record", help="Ask the configured judge what FILE does not have yet, and add its answers."),
     ] = False,
+    wrong: Annotated[bool, typer.Option("--wrong", help="List the lines of scenes that went wrong.")] = False,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=1, help="List at most so many; --json has all.")
+    ] = 20,
     json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -68,7 +71,11 @@ def evaluate(
     warm: the scenes before it were hours ago.
 
     --judge: the same scenes also with a judge, by its recorded answers, and what it costs; nothing is asked. With
-    --record the endpoint at gate.judge.base_url is asked, whatever gate.judge.kind says. FILE holds no text.
+    --record the endpoint at gate.judge.base_url is asked, whatever gate.judge.kind says: about what is new, and again
+    where its answer was unclear. FILE holds no text.
+
+    --wrong: each line that did not go as expected, cold and warm: who was to answer, who did, and how these bots
+    scored. With --judge, as it went with the judge.
 
     Exit code 1: there is nothing to decide about.
 
@@ -76,21 +83,33 @@ def evaluate(
     Example:
       nanobot-transcript gate eval --format irc logs/
       nanobot-transcript gate eval --format scenes scenes/ --style quiet
+      nanobot-transcript gate eval --format scenes scenes/ --wrong
       nanobot-transcript gate eval --format scenes scenes/ \\
         --judge answers.jsonl --record
     """
+    _require_sense(form, judge, record=record, wrong=wrong)
+    settings = read_settings(config, None)
+    chosen = settings.gate.style if style is None else style.value
+    _tell_style(chosen, "gate.style of the settings" if style is None else "--style")
+    listed = limit if wrong else 0
+    if judge is not None:
+        _try_judge(folder, JudgeTrial(judge, settings, chosen, asks=record), listed, json=json)
+    elif form is _Format.SCENES:
+        _evaluate_scenes(folder, chosen, listed, json=json)
+    else:
+        _evaluate_logs(folder, chosen, bots, json=json)
+
+
+def _require_sense(form: _Format, judge: Path | None, *, record: bool, wrong: bool) -> None:
     if record and judge is None:
         raise UsageError("--record needs a file to keep the answers in.", hint="Add --judge FILE.")
-    if judge is not None:
-        if form is _Format.IRC:
-            raise UsageError(
-                "Members of logs are people, and a judge is asked about bots only.", hint="Use --format scenes."
-            )
-        _try_judge(folder, JudgeTrial(judge, config, style.value, asks=record), json=json)
-    elif form is _Format.SCENES:
-        _evaluate_scenes(folder, style.value, json=json)
-    else:
-        _evaluate_logs(folder, style.value, bots, json=json)
+    if form is _Format.IRC and (judge is not None or wrong):
+        why = "and a judge is asked about bots only" if judge is not None else "and --wrong lists lines of scenes"
+        raise UsageError(f"Members of logs are people, {why}.", hint="Use --format scenes.")
+
+
+def _tell_style(style: "Style", whence: str) -> None:
+    notice(f"Style {style}, by {whence}.")
 
 
 def _gate(style: "Style") -> "RelevanceGate":
@@ -112,12 +131,12 @@ def _evaluate_logs(folder: Path, style: "Style", bots: int, *, json: bool) -> No
             sentence, hint="A message counts only if somebody else wrote at least two of the 100 lines before it."
         )
     if json:
-        emit_json(made.document())
+        emit_json({"style": style, **made.document()})
     else:
         _print_evaluation(made, bots)
 
 
-def _evaluate_scenes(folder: Path, style: "Style", *, json: bool) -> None:
+def _evaluate_scenes(folder: Path, style: "Style", listed: int, *, json: bool) -> None:
     from nanobot_transcript.relevance.evaluation.conduct import conduct
 
     made: dict[tuple[str, str], Conduct] = {}
@@ -125,24 +144,45 @@ def _evaluate_scenes(folder: Path, style: "Style", *, json: bool) -> None:
         with progress_bar(f"Deciding, {how}") as advance:
             made[language, how] = conduct(some, _gate(style), warm=how == _WARM, progress=advance)
     if json:
-        emit_json([{"language": one, "history": how, **each.document()} for (one, how), each in made.items()])
-    else:
-        _print_conduct([f"{language} {how}".strip() for language, how in made], list(made.values()))
+        told = {key: _with_wrong(one.document(), one, listed) for key, one in made.items()}
+        _emit_parts(style, told)
+        return
+    heads = [f"{language} {how}".strip() for language, how in made]
+    _print_conduct(heads, list(made.values()))
+    _print_wrong(heads, list(made.values()), listed)
 
 
-def _try_judge(folder: Path, trial: JudgeTrial, *, json: bool) -> None:
+def _try_judge(folder: Path, trial: JudgeTrial, listed: int, *, json: bool) -> None:
     lines = {
         (language, how): trial.decided(some, warm=how == _WARM, label=f"Deciding, {how}")
         for language, how, some in _parts(folder)
     }
     made = trial.tried(lines)
     if json:
-        emit_json([{"language": one, "history": how, **each.document()} for (one, how), each in made.items()])
+        told = {key: _with_wrong(one.document(), one.judged, listed) for key, one in made.items()}
+        _emit_parts(trial.options.style, told)
         return
     heads = [f"{language} {how}".strip() for language, how in made]
     pairs = [each for one in made.values() for each in (one.alone, one.judged)]
     _print_conduct([each for head in heads for each in (head, _JUDGED)], pairs)
     print_cost(heads, [one.cost for one in made.values()])
+    _print_wrong([f"{head} {_JUDGED}" for head in heads], [one.judged for one in made.values()], listed)
+
+
+def _with_wrong(document: dict[str, Any], made: "Conduct", listed: int) -> dict[str, Any]:
+    """The document of a part, with all its wrong lines where some are to be listed."""
+    return {**document, "wrong": [one.document() for one in made.wrong]} if listed else document
+
+
+def _emit_parts(style: "Style", told: dict[tuple[str, str], dict[str, Any]]) -> None:
+    parts = told.items()
+    emit_json([{"language": language, "history": how, "style": style, **each} for (language, how), each in parts])
+
+
+def _print_wrong(heads: "Sequence[str]", made: "Sequence[Conduct]", listed: int) -> None:
+    if listed:
+        for head, one in zip(heads, made, strict=True):
+            print_wrong(head, one, listed)
 
 
 _COLD, _WARM, _JUDGED = "cold", "warm", "with judge"

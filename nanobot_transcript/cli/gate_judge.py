@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from nanobot_transcript.cli.options import read_settings
 from nanobot_transcript.cli.output import amount, console, notice, printable, progress_bar
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.errors import ConfigError
@@ -34,10 +33,9 @@ class JudgeTrial:
     the rest. Raises ImportFormatError for another file, ConfigError where nothing says which model is meant.
     """
 
-    def __init__(self, recorded: Path, config: Path | None, style: "Style", *, asks: bool) -> None:
+    def __init__(self, recorded: Path, settings: "LoadedSettings", style: "Style", *, asks: bool) -> None:
         from nanobot_transcript.relevance.evaluation.answers import RecordedJudge, Recording
 
-        settings = read_settings(config, None)
         self.options: GateOptions = replace(settings.gate.options(), style=style)
         self._answers: Recording = Recording(recorded, may_begin=asks)
         self._endpoint: OpenAIJudge | None = _endpoint(settings) if asks else None
@@ -60,7 +58,7 @@ class JudgeTrial:
         from nanobot_transcript.relevance.evaluation.trial import tried
 
         made = asyncio.run(tried(lines, self.options, self.judge))
-        if self._endpoint is not None and self.judge.missing:
+        if self._endpoint is not None and (self.judge.missing or self.judge.unclear):
             self._record(self._endpoint)
             made = asyncio.run(tried(lines, self.options, self.judge))
         if self.judge.missing:
@@ -68,14 +66,16 @@ class JudgeTrial:
         return made
 
     def _record(self, endpoint: "OpenAIJudge") -> None:
-        questions = dict(self.judge.missing)
+        unclear = len(self.judge.unclear)
+        questions = {**self.judge.missing, **self.judge.unclear}
         known = len(self.judge.questions) - len(questions)
-        notice(f"Asking {endpoint.model} {amount(len(questions), 'question')}; {known:,} are answered already.")
-        before = len(self._answers)
+        again = f", {unclear:,} of them again, as the answer was unclear" if unclear else ""
+        asked = f"{amount(len(questions), 'question')}{again}"
+        notice(f"Asking {endpoint.model} {asked}; {known:,} are answered already.")
         try:
             made = asyncio.run(_recorded(endpoint, self._answers, questions))
         finally:
-            notice(f"{amount(len(self._answers) - before, 'answer')} recorded in {self._answers.path}.")
+            notice(f"{amount(self._answers.kept, 'answer')} recorded in {self._answers.path}.")
         _tell_recorded(made)
 
     def _tell_missing(self) -> None:

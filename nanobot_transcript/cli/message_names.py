@@ -54,11 +54,13 @@ def chat_and_message(store: "GroupTranscriptStore", first: str | None, second: s
         raise UsageError(str(error), hint=f"{error.hint} Give the chat first, then the message.") from error
 
 
-def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
-    """The message with this id, else the one whose id begins or ends so, else the newest one that says so.
+def message_named(store: "GroupTranscriptStore", key: str, name: str, *, people_first: bool = False) -> Named:
+    """The message with this id, else the one whose id begins or ends so, else the newest one that says so; with
+    ``people_first`` a person's before a bot's, which often quotes it.
 
     A piece of an id has at least four characters. Raises UsageError when there is none, or several have such an id.
     """
+    from nanobot_transcript.identity import is_person
     from nanobot_transcript.turns.speakers import ids_of  # that room takes a while to import
 
     exact = store.get(key, name)
@@ -69,12 +71,15 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
         raise UsageError(f"Several messages have an id that begins or ends with {in_words(name)}.", hint=_hint(found))
     if found:
         return Named(found[0])
-    saying = next((hit.entry for hit in store.search(name, key, _PAGE) if ids_of(hit.entry)), None)
-    if saying is None:
+    saying = [hit.entry for hit in store.search(name, key, _PAGE) if ids_of(hit.entry)]
+    said = next(filter(is_person, saying), None) if people_first else None
+    if said is not None:
+        return Named(said, f"the newest message of a person with {in_words(name)}")
+    if not saying:
         short = f"Give at least {_LEAST} characters of an id. " if len(name) < _LEAST else ""
         hint = f"{short}Recalled messages are gone; `{again('tail --ids', key)}` shows the ids of the others."
         raise UsageError(f"There is no message {in_words(name)} in {key}.", hint=hint)
-    return Named(saying, f"the newest message with {in_words(name)}")
+    return Named(saying[0], f"the newest message with {in_words(name)}")
 
 
 def newest_of_a_person(store: "GroupTranscriptStore", key: str) -> Named:

@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from nanobot_transcript.conversation.people import Look, People
@@ -150,19 +151,19 @@ class Arrivals:
         self._known: set[str] = set()
         self._mutex: threading.Lock = threading.Lock()
 
-    async def take(self, message: InboundMessage) -> tuple[bool, Exception | None]:
-        """``record`` and ``offer`` on an event loop, where the chat is not off. Whether the message may begin a turn,
-        and the first failure; whatever happens to the record, it may.
+    async def take(self, message: InboundMessage) -> tuple[InboundMessage | None, Exception | None]:
+        """``record`` and ``offer`` on an event loop, where the chat is not off. The message, None when it may not begin
+        a turn, and the first failure; whatever happens to the record, it may.
         """
         chat_id = split(message.session_key)[1]
         if not message.private and not self._policy.records(chat_id):
-            return False, None
-        failure, answers = await ask(self._is_far, self.record, message), False
+            return None, None
+        (message, failure), answers = await ask(self._is_far, self.record, message), False
         if self._is_answer is not None and answers_something(message.entry):
             answers, unasked = await asyncio.to_thread(self.offer, message)
             failure = failure or unasked
         shared = message.private or self._policy.shares(chat_id)
-        return message.complete and shared and not answers, failure
+        return message if message.complete and shared and not answers else None, failure
 
     async def take_back(self, recalled: Recalled) -> Exception | None:
         """``recall`` on an event loop; also of a chat that was switched off since."""
@@ -173,20 +174,21 @@ class Arrivals:
         """True when the record may have to be waited for, as over a network."""
         return self._store is not None and self._store.backend.blocking
 
-    def record(self, message: InboundMessage) -> Exception | None:
-        """Write a message down, unless it is private or was read from the record. The failure that another push of the
-        platform could mend, if there was one.
+    def record(self, message: InboundMessage) -> tuple[InboundMessage, Exception | None]:
+        """Write a message down, unless it is private or was read from the record. The message, which knows now whether
+        it is ``recorded``, and the failure that another push of the platform could mend, if there was one.
         """
         store, key, entry = self._store, message.session_key, message.entry
         if store is None or message.private or message.relayed:
-            return None
+            return replace(message, recorded=message.relayed), None
+        taken: list[bool] = []
         heard_ms = time.time_ns() // 1_000_000  # as the record counts
         is_first = self._is_first(key)
         since_ms = self._missing_since(store, key, entry) if is_first else None
-        failure = _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT), _NOT_RECORDED)
+        failure = _attempt(lambda: taken.append(record_entry(store, key, entry, _LONGEST_WAIT)), _NOT_RECORDED)
         if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
             _attempt(lambda: self._first_heard(key, since_ms, heard_ms), "Missed messages are not fetched")
-        return failure
+        return replace(message, recorded=bool(taken)), failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
         """Whether a person's message answers a post of the outbox, and why that could not be found out."""

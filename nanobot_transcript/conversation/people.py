@@ -342,7 +342,9 @@ class Look:
 
     def _mention(self, mention: MentionedMember, observer: str) -> Mention:
         account = self.mentioned_bot(mention, observer)
-        stable = self.agent_name(account) if account else self.person(mention.ids, observer)
+        if account is not None:
+            return {"name": mention.name, "id": self.agent_name(account), "account": account}
+        stable = self.person(mention.ids, observer)
         return {"name": mention.name, "id": stable} if stable else {"name": mention.name}
 
 

@@ -78,7 +78,8 @@ class InboundMessage:
 
     ``entry`` is the message as the record holds it. A ``private`` chat is never recorded; a ``relayed`` entry was
     read from the record, so it is in there already. ``complete`` is False for a message whose text is still being
-    written: it is recorded, and begins no turn.
+    written: it is recorded, and begins no turn. ``recorded``: the record took it, so what is not there any more was
+    taken back.
     """
 
     session_key: str
@@ -86,6 +87,7 @@ class InboundMessage:
     private: bool = False
     relayed: bool = False
     complete: bool = True
+    recorded: bool = False
 
     @property
     def message_id(self) -> str | None:

@@ -32,6 +32,10 @@ class DecisionLog(Protocol):
         """
         ...
 
+    def judged(self, since_ms: float) -> list[dict[str, Any]]:
+        """What the judge was asked about since then, and what came of it; as with ``outcomes``."""
+        ...
+
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
         """For each of these chats something that is another after each note, and the same until then."""
         ...

@@ -34,7 +34,8 @@ _CLOCKS_DIFFER: Final = 60_000
 _LOG: Final = re.compile(r"\.log(\.\d+)?$")
 _NUMBER: Final = re.compile(r"\.\d+$")
 _ENDS: Final = (Stage.ANSWER, Stage.CORRECTION)
-_OUTCOME: Final = re.compile(rb'"(?:answer|correction)"')
+_SUMMED: Final = (*_ENDS, Stage.JUDGE)
+_LIKELY: Final = re.compile(rb'"(?:answer|correction|judge)"')
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -48,7 +49,7 @@ class FileDecisionLog:
         self._kept = max(1, kept)
         self._complained: set[str] = set()
         self._versions: dict[Path, tuple[int, bool]] = {}
-        self._ended: dict[Path, _Ended] = {}
+        self._noted: dict[Path, _Noted] = {}
 
     def path_of(self, session_key: str) -> Path:
         """The file that decisions about a chat are appended to."""
@@ -84,18 +85,26 @@ class FileDecisionLog:
         ]
 
     def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
-        """See ``DecisionLog.outcomes``. A file is read from its end back to that time, again when it has changed."""
-        known, found = self._ended, dict[Path, _Ended]()
+        """See ``DecisionLog.outcomes``."""
+        return [record for record in self._since(since_ms) if record.get("stage") in _ENDS]
+
+    def judged(self, since_ms: float) -> list[dict[str, Any]]:
+        """See ``DecisionLog.judged``."""
+        return [record for record in self._since(since_ms) if record.get("stage") == Stage.JUDGE]
+
+    def _since(self, since_ms: float) -> list[dict[str, Any]]:
+        """What answers and the judge came to. Each file is read from its end back to that time, if it has changed."""
+        known, found = self._noted, dict[Path, _Noted]()
         for path in _logs(self.folder):
             inodes: set[int] = set()
             for number in range(self._kept + 1):  # see `read`
                 numbered = _numbered(path, number)
-                ended = _ended_in(numbered, since_ms, known.get(numbered))
-                if ended is not None and ended.inode not in inodes:
-                    inodes.add(ended.inode)
-                    found[numbered] = ended
-        self._ended = found
-        records = [record for ended in found.values() for record in ended.records if _ts(record) >= since_ms]
+                noted = _noted_in(numbered, since_ms, known.get(numbered))
+                if noted is not None and noted.inode not in inodes:
+                    inodes.add(noted.inode)
+                    found[numbered] = noted
+        self._noted = found
+        records = [record for noted in found.values() for record in noted.records if _ts(record) >= since_ms]
         return sorted(records, key=_ts)
 
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
@@ -194,8 +203,8 @@ def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
         return
 
 
-class _Ended(NamedTuple):
-    """What became of answers, in a file as it was once: of all ``records`` those since a time (milliseconds)."""
+class _Noted(NamedTuple):
+    """What answers and the judge came to, in a file as it was once: of all ``records`` those since a time (ms)."""
 
     inode: int
     size: int
@@ -213,7 +222,7 @@ def _logs(folder: Path) -> list[Path]:
     return sorted({folder / _NUMBER.sub("", name) for name in names})
 
 
-def _ended_in(path: Path, since_ms: float, known: _Ended | None) -> _Ended | None:
+def _noted_in(path: Path, since_ms: float, known: _Noted | None) -> _Noted | None:
     """None where nothing was written since then; ``known``, where it holds still, is what was read before."""
     try:
         found = path.stat(follow_symlinks=False)
@@ -225,13 +234,13 @@ def _ended_in(path: Path, since_ms: float, known: _Ended | None) -> _Ended | Non
         with os.fdopen(to_read(str(path)), "rb") as file:
             found = os.fstat(file.fileno())
             stamp = found.st_ino, found.st_size, found.st_mtime_ns
-            return _Ended(*stamp, since_ms, _outcomes_in(file, found.st_size, since_ms))
+            return _Noted(*stamp, since_ms, _records_since(file, found.st_size, since_ms))
     except OSError:
         return None
 
 
-def _outcomes_in(file: BinaryIO, size: int, since_ms: float) -> list[dict[str, Any]]:
-    """What became of answers since then: in the last lines, as lines are written in the order of time."""
+def _records_since(file: BinaryIO, size: int, since_ms: float) -> list[dict[str, Any]]:
+    """What answers and the judge came to since then: in the last lines, as lines are written in the order of time."""
     start, earlier = size, False
     while start > 0 and not earlier:
         start = max(0, start - _BLOCK)
@@ -241,8 +250,8 @@ def _outcomes_in(file: BinaryIO, size: int, since_ms: float) -> list[dict[str, A
         first = _decoded(file.readline())
         earlier = first is not None and _ts(first) < since_ms - _CLOCKS_DIFFER
     file.seek(start)
-    records = (_decoded(line) for line in file.read(size - start).split(b"\n") if _OUTCOME.search(line))
-    return [record for record in records if record and record.get("stage") in _ENDS and _ts(record) >= since_ms]
+    records = (_decoded(line) for line in file.read(size - start).split(b"\n") if _LIKELY.search(line))
+    return [record for record in records if record and record.get("stage") in _SUMMED and _ts(record) >= since_ms]
 
 
 def _ts(record: dict[str, Any]) -> float:

@@ -78,7 +78,7 @@ class Roster:
 
     def holds(self, node: Any) -> bool:
         """True when an at-node means a member by id."""
-        return isinstance(node, Mapping) and self.by_id(node.get("id")) is not None
+        return isinstance(node, Mapping) and any(self.by_id(node.get(key)) is not None for key in ("account", "id"))
 
     def mentioned(self, mentions: Any) -> frozenset[int]:
         """The members behind the at-nodes of a message: by id, else by name; ``STRANGER`` for an id nobody has."""
@@ -138,9 +138,9 @@ class Roster:
     def _node(self, node: Any) -> int | None:
         if not isinstance(node, Mapping):
             return None
-        by_id = self.by_id(node.get("id"))
-        if by_id is not None:
-            return by_id
+        for identity in (node.get("account"), node.get("id")):
+            if (by_id := self.by_id(identity)) is not None:
+                return by_id
         name, identity = node.get("name"), node.get("id")
         at = self._called.get(folded(name.strip()), self._by_id.get(name)) if isinstance(name, str) else None
         return STRANGER if at is None and isinstance(identity, str) and identity else at

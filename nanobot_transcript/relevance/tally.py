@@ -1,4 +1,4 @@
-"""How each bot does: what it did about each message, answers that failed, and what people corrected."""
+"""How each bot does: what it did about each message, answers that failed, what people corrected; how the judge does."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,16 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from nanobot_transcript.relevance.decision import LATER, Reason, Stage
 from nanobot_transcript.relevance.log import DecisionLog
 
-__all__ = ["DAY_MS", "Done", "Tally", "Verdict", "tallies_since", "verdicts_since"]
+__all__ = [
+    "DAY_MS",
+    "Done",
+    "JudgeTally",
+    "Tally",
+    "Verdict",
+    "judge_since",
+    "tallies_since",
+    "verdicts_since",
+]
 
 DAY_MS: Final = 86_400_000
 
@@ -67,6 +76,25 @@ class Tally:
     def missed_per_100(self) -> float:
         """Of 100 messages for the bot, those which it left alone until it was asked again."""
         return 100 * self.missed / max(self.ended + self.missed, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeTally:
+    """Questions for the judge: how many, how many of them it did not answer in time, and how many failed.
+
+    One that was not asked as it had just been ``late`` twice counts as such; one that the budget did not allow is none.
+    """
+
+    asked: int
+    late: int
+    failed: int
+
+
+def judge_since(log: DecisionLog, since_ms: float) -> JudgeTally:
+    """Of all bots and chats; see ``DecisionLog.judged``."""
+    reasons = [record.get("reason") for record in log.judged(since_ms)]
+    asked = [reason for reason in reasons if reason != Reason.JUDGE_BUDGET]
+    return JudgeTally(len(asked), asked.count(Reason.JUDGE_TIMEOUT), asked.count(Reason.JUDGE_FAILED))
 
 
 def tallies_since(log: DecisionLog, since_ms: float, chats: Iterable[str] | None = None) -> list[Tally]:

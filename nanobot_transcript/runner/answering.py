@@ -13,7 +13,7 @@ from nanobot_transcript.conversation.delivery import answer_entry
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import ResponderError, TranscriptError, WithheldError
+from nanobot_transcript.errors import ResponderError, StoreError, TranscriptError, WithheldError
 from nanobot_transcript.identity import AgentProfile, is_bot
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.replying import Replies
@@ -72,17 +72,17 @@ class Answering:
 
         async def may_send() -> bool:
             mine = claim is None or await asyncio.to_thread(claim.holds)
-            return mine and not await self._is_recalled(inbound, history)
+            return mine and not await self._is_recalled(inbound)
 
+        if await self._is_recalled(inbound):
+            self._withdraw(inbound)
+            return
         message = _outbound(self._agent, inbound, choice.hop, may_send)
         try:
             async with self._shown(inbound):
                 said = await self._replies.reply(message, await self._prompt(inbound, history))
         except WithheldError:
-            lost = claim is not None and not claim.is_ours
-            why = "another bot's now" if lost else "taken back"
-            logger.info("%s does not answer %s: it is %s", self._agent.name, inbound.message_id, why)
-            self._decider.ended(inbound, "lost_claim" if lost else "withdrawn")
+            self._withdraw(inbound, lost=claim is not None and not claim.is_ours)
         except TranscriptError as error:
             logger.error("%s does not answer %s: %s", self._agent.name, inbound.message_id, _with_hint(error))
             self._decider.ended(inbound, "failed", str(error))
@@ -100,6 +100,12 @@ class Answering:
             else:
                 self._decider.ended(inbound, "answered")
                 self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self._agent))
+
+    def _withdraw(self, inbound: InboundMessage, *, lost: bool = False) -> None:
+        """Note that there will be no answer: the message was taken back, or with ``lost`` another bot has it."""
+        why = "another bot's now" if lost else "taken back"
+        logger.info("%s does not answer %s: it is %s", self._agent.name, inbound.message_id, why)
+        self._decider.ended(inbound, "lost_claim" if lost else "withdrawn")
 
     def _shown(self, inbound: InboundMessage) -> AbstractAsyncContextManager[None]:
         message_id = inbound.entry["message_id"]
@@ -140,12 +146,15 @@ class Answering:
             return None
         return await self._store.get(inbound.session_key, target)
 
-    async def _is_recalled(self, inbound: InboundMessage, history: Sequence[Entry]) -> bool:
-        """True when the message was in the record and is not any more."""
-        ids = ids_of(inbound.entry)
-        if self._store is None or not any(ids & ids_of(entry) for entry in history):
+    async def _is_recalled(self, inbound: InboundMessage) -> bool:
+        """True for what was recorded and does not stand in the record any more, as far as that can be told."""
+        if self._store is None or not inbound.recorded:
             return False
-        found = [await self._store.get(inbound.session_key, known) for known in ids]
+        try:
+            found = [await self._store.get(inbound.session_key, known) for known in ids_of(inbound.entry)]
+        except StoreError as error:
+            logger.error("Whether %s was taken back cannot be told: %s", inbound.message_id, _with_hint(error))
+            return False
         return not any(found)
 
 

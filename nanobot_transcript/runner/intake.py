@@ -57,9 +57,9 @@ class Intake:
         return None
 
     async def _message(self, message: InboundMessage) -> None:
-        begins, failure = await self._arrivals.take(message)
-        if begins and self._is_for_the_agent(message):
-            self._hand_on(message)
+        taken, failure = await self._arrivals.take(message)
+        if taken is not None and self._is_for_the_agent(taken):
+            self._hand_on(taken)
         if failure is not None:
             raise failure
 

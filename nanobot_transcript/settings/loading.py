@@ -159,7 +159,7 @@ def _known(values: Any, model: Model, prefix: str, source: Source, unknown: list
     for name, value in values.items():
         key = f"{prefix}{name}"
         if name not in model.model_fields:
-            unknown.append(_unknown_sentence(key, source.origin(key)))
+            unknown.append(_unknown_sentence(prefix, name, source.origin(key)))
             continue
         section, by_name = child(model, name)
         if section is None:
@@ -187,10 +187,28 @@ def _merge(target: dict[str, Any], values: dict[str, Any]) -> None:
             target[key] = value
 
 
-def _unknown_sentence(key: str, origin: Origin) -> str:
+def _unknown_sentence(prefix: str, name: str, origin: Origin) -> str:
+    key = prefix + name
     guess = closest(key)
-    tail = f"; did you mean {guess}?" if guess else "; `nanobot-transcript config show` lists all settings."
+    if guess and "." in name:
+        tail = f"; sections are nested, not written with dots: `{_nested(prefix, guess)}`."
+    else:
+        tail = f"; did you mean {guess}?" if guess else "; `nanobot-transcript config show` lists all settings."
     return f"There is no setting {key} ({origin}){tail}"
+
+
+def _nested(prefix: str, key: str) -> str:
+    """How a setting is written in YAML, below the section ``prefix`` where it lies there.
+
+    >>> _nested("", "gate.style"), _nested("gate.", "gate.judge.model")
+    ('gate: {style: …}', 'judge: {model: …}')
+    """
+    parts = key.split(".")
+    inner = parts[prefix.count(".") :] if key.startswith(prefix) else parts
+    written = f"{inner[-1]}: …"
+    for part in reversed(inner[:-1]):
+        written = f"{part}: {{{written}}}"
+    return written
 
 
 def _leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:

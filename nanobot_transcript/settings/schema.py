@@ -92,8 +92,10 @@ def describe(model: Model = Settings, prefix: str = "") -> Iterator[Description]
 
 
 def closest(key: str) -> str | None:
-    """The known setting that ``key`` was probably meant to be."""
+    """The known setting that ``key`` was probably meant to be; ``key`` itself where it is one."""
     known = [description.key for description in describe()]
+    if any(_is_one(key, described) for described in known):
+        return key
     found = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
     if found:
         return found[0]
@@ -102,6 +104,14 @@ def closest(key: str) -> str | None:
     by_name = {known_key.rpartition(".")[2]: known_key for known_key in deepest_first}
     found = difflib.get_close_matches(last, list(by_name), n=1, cutoff=0.8)
     return by_name[found[0]] if found else None
+
+
+def _is_one(key: str, described: str) -> bool:
+    """True when free names such as ``<app_id>`` make the one key of the other."""
+    parts, free = key.split("."), described.split(".")
+    return len(parts) == len(free) and all(
+        part == name or name.startswith("<") for part, name in zip(parts, free, strict=True)
+    )
 
 
 def _description(key: str, info: FieldInfo, section: bool) -> Description:

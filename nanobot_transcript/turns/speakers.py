@@ -89,7 +89,9 @@ def talk_of(message: Entry, history: Iterable[Entry]) -> list[Entry]:
 
 
 def _is_mention_of(mention: Mapping[str, object], agent: AgentProfile, names: set[str]) -> bool:
-    mention_id, name = mention.get("id"), mention.get("name")
+    mention_id, name, account = mention.get("id"), mention.get("name"), mention.get("account")
+    if account and agent.account:
+        return account == agent.account
     if isinstance(mention_id, str) and mention_id and mention_id in agent.ids:
         return True
     return any(isinstance(word, str) and _name(word) in names for word in (mention_id, name))

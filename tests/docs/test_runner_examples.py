@@ -40,7 +40,7 @@ def prompt() -> Prompt:
         "msg_type": "text",
         "source": "event",
         "sender_name": "Ada",
-        "mentions": [{"name": "Alpha", "id": "Alpha"}],
+        "mentions": [{"name": "Alpha", "id": "Alpha", "account": "cli_a1b2c3d4"}],
     }
     alpha = AgentProfile("Alpha")
     return build_messages(alpha, "feishu:oc_1", message, transcript_history=[message], members=[alpha])

@@ -282,7 +282,8 @@ class Gated(Core):
             return await super()._on_message(data)
         host, bot = self._transcript_host, self._transcript_bot
         message, inbound = heard.message, heard.inbound
-        turn = Turn(bot, inbound.session_key, inbound.entry, partial(self._transcript_begin, data, message))
+        begin = partial(self._transcript_begin, data, message)
+        turn = Turn(bot, inbound.session_key, inbound.entry, begin, recorded=inbound.recorded)
         try:
             await host.gatekeeper.admit(turn)
         finally:

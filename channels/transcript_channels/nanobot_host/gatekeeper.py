@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakValueDictionary
@@ -53,14 +53,14 @@ _LOOKED_AT: Final = 500
 class Turn:
     """A message that may become a turn of ``bot``; ``begin`` hands it to nanobot.
 
-    ``recorded``: it stood in the record when it was looked at first, and so it does unless it is taken back.
+    ``recorded``: the record took it, so what is not there any more was taken back.
     """
 
     bot: "Bot"
     session_key: str
     entry: Entry
     begin: Begin
-    recorded: bool = False
+    recorded: bool
 
     @property
     def message_id(self) -> str:
@@ -116,7 +116,6 @@ class Gatekeeper:
 
         When deciding itself fails, nanobot gets the message, as if there were no gate.
         """
-        turn = await self._looked_at(turn)
         try:
             decider = self.decider(turn.bot.app_id)
             command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
@@ -143,7 +142,7 @@ class Gatekeeper:
 
     async def relay(self, turn: Turn) -> None:
         """Let a bot's message begin a turn where no gate decides; the loop guard has the last word."""
-        turn, decider = await self._looked_at(turn), self.decider(turn.bot.app_id)
+        decider = self.decider(turn.bot.app_id)
         async with self._lane(turn).place(urgent=False):
             history = await self._history(turn.session_key, wait=False)
             verdict = self._conversation.guard.allows(turn.entry, history, decider.agent)
@@ -213,20 +212,16 @@ class Gatekeeper:
 
     # --- beginning
 
-    async def _looked_at(self, turn: Turn) -> Turn:
-        return replace(turn, recorded=await self._is_recorded(turn) is True)
-
     async def _is_taken_back(self, turn: Turn) -> bool:
-        return turn.recorded and await self._is_recorded(turn) is False
-
-    async def _is_recorded(self, turn: Turn) -> bool | None:
-        """True for what stands in the record, False for what does not (any more); None when that cannot be told."""
+        """True for what was recorded and does not stand in the record any more, as far as that can be told."""
+        if not turn.recorded:
+            return False
         try:
             store = self._conversation.store.sync
-            return await ask(store.backend.blocking, store.get, turn.session_key, turn.message_id) is not None
+            return await ask(store.backend.blocking, store.get, turn.session_key, turn.message_id) is None
         except StoreError as error:
             logger.error("Could not tell whether %s was recalled: %s %s", turn.message_id, error, error.hint)
-            return None
+            return False
 
     async def _command(self, turn: Turn, choice: Choice) -> None:
         """nanobot decides about its commands, apart from those that are another bot's."""

@@ -141,7 +141,7 @@ class Inbound:
             return Heard(message)
         inbound = self._conversation.reader.read(message.arrival(observer))
         self._sits(observer, inbound.session_key)
-        failure = self._arrivals.record(inbound)
+        inbound, failure = self._arrivals.record(inbound)
         nameless = "" if message.from_bot or inbound.entry.get("sender_name") else inbound.entry["sender"]
         self._heard(observer, inbound, nameless, message.sender_ids)
         answers, unasked = self._arrivals.offer(inbound)

@@ -48,7 +48,7 @@ class Relaying:
             chat_id = self._chat_of(session_key)
             if chat_id is None:
                 return
-            turn = Turn(self._bot, session_key, entry, partial(self._begin, chat_id, entry))
+            turn = Turn(self._bot, session_key, entry, partial(self._begin, chat_id, entry), recorded=True)
             if self._gated and self._host.conversation.policy.gates(chat_id):
                 await self._host.gatekeeper.admit(turn)
             else:

@@ -56,13 +56,15 @@ class Recording:
     """The recorded answers of the file ``path``, which may hold those of several models.
 
     With ``may_begin`` a missing file counts as an empty one. ``unread`` lines could not be read, ``foreign`` lines are
-    of another version. Raises ImportFormatError when the file cannot be read, or holds something else.
+    of another version; ``kept`` counts the answers that were added. Of two answers under one key the later counts.
+    Raises ImportFormatError when the file cannot be read, or holds something else.
     """
 
     def __init__(self, path: Path, *, may_begin: bool = False) -> None:
         self.path: Path = path
         self.unread: int = 0
         self.foreign: int = 0
+        self.kept: int = 0
         self._known: dict[str, RecordedAnswer] = {}
         strange = False
         try:
@@ -131,6 +133,7 @@ class Recording:
         if written < len(line):
             raise StoreFullError(f"No space is left to write {self.path}.", hint=_AGAIN)
         self._known[answer.key] = answer
+        self.kept += 1
 
     def _unwritten(self, error: OSError) -> StoreFullError | StoreUnavailableError:
         if error.errno in FULL:
@@ -143,7 +146,8 @@ class RecordedJudge:
 
     What was said later than after ``patience`` seconds, and what was not recorded, is a TimeoutError: so the gate does
     what it does about a judge that is late. ``told`` holds the answers in the order of the questions, None where there
-    is none; ``questions`` all their keys; ``missing`` the prompts without an answer, by key.
+    is none; ``questions`` all their keys; ``missing`` the prompts without an answer, by key, ``unclear`` those whose
+    answer said neither yes nor no.
     """
 
     def __init__(self, answers: Recording, model: str, patience: float) -> None:
@@ -152,6 +156,7 @@ class RecordedJudge:
         self.told: list[RecordedAnswer | None] = []
         self.questions: set[str] = set()
         self.missing: dict[str, Prompt] = {}
+        self.unclear: dict[str, Prompt] = {}
         self._answers: Recording = answers
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
@@ -163,6 +168,8 @@ class RecordedJudge:
             self.missing[key] = prompt
             raise TimeoutError("no answer to this was recorded")
         self.missing.pop(key, None)
+        if answer.respond is None:
+            self.unclear[key] = prompt
         if answer.seconds > self.patience:
             raise TimeoutError("the answer came too late")
         return "" if answer.respond is None else answer.respond

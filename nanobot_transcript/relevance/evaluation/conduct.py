@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanobot_transcript.relevance.choice import answering
 from nanobot_transcript.relevance.decision import Decision
@@ -10,7 +10,7 @@ from nanobot_transcript.relevance.evaluation.calibration import Calibration
 from nanobot_transcript.relevance.evaluation.scenes import Group, LabelledLine, labelled_lines
 from nanobot_transcript.relevance.gate import RelevanceGate
 
-__all__ = ["Conduct", "Kept", "conduct", "decisions"]
+__all__ = ["Conduct", "Kept", "Wrong", "conduct", "decisions"]
 
 
 @dataclass(slots=True)
@@ -26,11 +26,33 @@ class Kept:
         return self.met / self.lines if self.lines else 0.0
 
 
+class Wrong(NamedTuple):
+    """A line that did not go as expected: who answered, and the score of each bot that did or was expected to."""
+
+    labelled: LabelledLine
+    answered: frozenset[str]
+    scores: dict[str, float]
+
+    def document(self) -> dict[str, Any]:
+        """For JSON. ``line`` is the file, the scene and the line in it: ``club 3.2``."""
+        _, message, _, expected, kind = self.labelled
+        return {
+            "line": message["message_id"],
+            "kind": kind,
+            "from": message.get("sender_name"),
+            "text": message["content"],
+            "expected": sorted(expected.bots),
+            "one_of": expected.one,
+            "answered": sorted(self.answered),
+            "scores": {bot: round(score, 4) for bot, score in self.scores.items()},
+        }
+
+
 @dataclass(slots=True)
 class Conduct:
     """What the bots did. ``intrusions`` are lines to which a bot spoke that was not meant, ``misses`` those which a bot
     that was meant left unanswered; ``meant`` were for a bot, ``lines`` in all. ``wrong`` are those that did not go as
-    expected, and who answered.
+    expected.
     """
 
     kinds: dict[str, Kept] = field(default_factory=dict)
@@ -39,7 +61,7 @@ class Conduct:
     meant: int = 0
     intrusions: int = 0
     misses: int = 0
-    wrong: list[tuple[LabelledLine, frozenset[str]]] = field(default_factory=list)
+    wrong: list[Wrong] = field(default_factory=list)
     calibration: Calibration = field(default_factory=Calibration)
 
     @property
@@ -69,7 +91,12 @@ class Conduct:
         """Take in a line: what each of the bots decided about it, in the end."""
         for one in decisions:
             self.calibration.add(one.score, meant=one.agent in labelled.expected.bots)
-        self._count(labelled, answering(decisions))
+        answered = answering(decisions)
+        self._count(labelled, answered)
+        if not labelled.expected.is_met(answered):
+            involved = labelled.expected.bots | answered
+            scores = {one.agent: one.score for one in decisions if one.agent in involved}
+            self.wrong.append(Wrong(labelled, answered, scores))
 
     def _count(self, labelled: LabelledLine, answered: frozenset[str]) -> None:
         kept = self.kinds.setdefault(labelled.kind, Kept())
@@ -82,8 +109,6 @@ class Conduct:
         if labelled.expected.is_met(answered):
             self.met += 1
             kept.met += 1
-        else:
-            self.wrong.append((labelled, answered))
 
 
 def decisions(gate: RelevanceGate, labelled: LabelledLine) -> list[Decision]:

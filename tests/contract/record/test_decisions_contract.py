@@ -61,6 +61,22 @@ def test_what_became_of_answers_is_found_in_all_chats(make_record: MakeRecord) -
     ]
 
 
+def test_what_the_judge_was_asked_is_found_in_all_chats(make_record: MakeRecord) -> None:
+    writer = make_record().decisions
+    now = int(time.time() * 1000) - 1000
+    for number, key in enumerate((KEY, "feishu:oc_2", KEY)):
+        late = Decision(True, Reason.JUDGE_TIMEOUT, 0.5, Stage.JUDGE, "Alpha", f"om_{number}")
+        writer.write(key, late, now + number)
+        message: Any = {"message_id": f"om_{number}"}
+        writer.write(key, later("answered", key, message, "Alpha"), now + number)
+    writer.read(KEY)
+    found = make_record().decisions.judged(now + 1)
+    assert [(one["chat"], one["message_id"], one["reason"]) for one in found] == [
+        ("feishu:oc_2", "om_1", "judge_timeout"),
+        (KEY, "om_2", "judge_timeout"),
+    ]
+
+
 def test_any_session_key_and_id_can_be_noted(make_record: MakeRecord) -> None:
     decisions = make_record().decisions
     for key in ("", "../x", "a\0b", "发布" * 200):

@@ -142,6 +142,12 @@ def test_explain_without_a_message_takes_the_newest_of_a_person_and_says_which(
         assert "Ada: 谢谢" in out
 
 
+def test_explain_finds_what_a_person_said_before_a_bots_quote_of_it(run: Run, store: GroupTranscriptStore) -> None:
+    store.append(KEY, "assistant", "你问：为什么是周五", "Alpha", "om_5", START + 240_000, agent="Alpha")
+    _, out, _ = run("gate", "explain", "为什么", "--store", str(store.base_dir))
+    assert f"om_3 in {KEY}, the newest message of a person with 为什么:" in out
+
+
 @pytest.mark.parametrize(("name", "found"), [("om_3", "om_3"), ("为什么", "om_3"), ("周五", "om_3"), ("发布", "om_1")])
 def test_explain_finds_the_message_by_id_or_text_in_the_only_chat(
     run: Run, store: GroupTranscriptStore, name: str, found: str
@@ -200,7 +206,7 @@ def test_eval_prints_one_document(run: Run) -> None:
     code, out, _ = run("gate", "eval", "--format", "irc", str(DATA), "--json")
     document = json.loads(out)
     assert code == 0
-    measured = {"all", "no_nick", "decisions", "ms_per_decision"}
+    measured = {"style", "all", "no_nick", "decisions", "ms_per_decision"}
     assert set(document) == measured | {"intrusions_per_100", "misses_per_100", "brier", "reliability"}
     assert set(document["all"]) == {"gate", "everything", "mention", "mention_or_last", "partner"}
 
@@ -218,6 +224,40 @@ def test_eval_tells_how_scenes_go_by_kind_cold_and_warm(run: Run, tmp_path: Path
         assert (cold["history"], warm["history"], cold["language"]) == ("cold", "warm", "en")
         figures[style] = cold["intrusions_per_100"]
     assert figures["quiet"] < figures["eager"]
+
+
+def test_eval_lists_the_lines_that_went_wrong(run: Run, tmp_path: Path) -> None:
+    shutil.copy(DATA.parent / "scenes" / "known" / "en-club.yaml", tmp_path)
+    asked = ("gate", "eval", "--format", "scenes", str(tmp_path), "--wrong")
+    _, out, _ = run(*asked, "--json")
+    cold = json.loads(out)[0]
+    wrong, first = cold["wrong"], cold["wrong"][0]
+    assert len(wrong) == round(cold["lines"] * (1 - cold["as_expected"])) > 3
+    assert all(set(one["scores"]) == {*one["expected"], *one["answered"]} for one in wrong)
+    assert first["answered"] != first["expected"]
+    _, out, error = run(*asked, "--limit", "3")
+    _, table, _ = out.split("\n\n")
+    assert [line.split("  ")[0] for line in table.splitlines()] == [
+        "wrong, en cold",
+        *(one["line"] for one in wrong[:3]),
+    ]
+    assert f"{first['from']}: {first['text']}" in table
+    assert f"{len(wrong) - 3} more of {len(wrong)} wrong lines (en cold)" in error
+    assert run("gate", "eval", str(DATA), "--wrong")[0] == 2
+
+
+def test_eval_goes_by_the_style_of_the_settings_and_says_so(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(DATA.parent / "scenes" / "known" / "en-club.yaml", tmp_path)
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GATE__STYLE", "quiet")
+    asked = ("gate", "eval", "--format", "scenes", str(tmp_path), "--json")
+    _, of_settings, error = run(*asked)
+    assert "Style quiet, by gate.style of the settings." in error
+    _, given, error = run(*asked, "--style", "eager")
+    assert "Style eager, by --style." in error
+    assert [json.loads(out)[0]["style"] for out in (of_settings, given)] == ["quiet", "eager"]
+    assert json.loads(of_settings)[0]["intrusions_per_100"] < json.loads(given)[0]["intrusions_per_100"]
 
 
 def test_eval_prints_a_table(run: Run, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ async def test_a_command_answers_in_the_group_and_both_are_recorded_with_the_pla
     assert answer.get("ids") == {"app_id": alpha.app_id}
     assert answer.get("reply_to") == question["message_id"]
     assert question["sender"] == office.ada.union_id
-    assert question.get("mentions") == [{"name": "Alpha", "id": "Alpha"}]
+    assert question.get("mentions") == [{"name": "Alpha", "id": "Alpha", "account": alpha.app_id}]
     assert sent.parent is office.group.messages[-2]
 
 

@@ -140,7 +140,7 @@ async def test_an_agent_answers_a_mention_and_both_stand_in_the_record(place: Pl
     assert answer.text == "I am Alpha."
     question, said = place.said()
     assert (question["content"], question["sender"]) == ("@Alpha who are you?", place.ada.number)
-    assert question.get("mentions") == [{"name": "Alpha", "id": "Alpha"}]
+    assert question.get("mentions") == [{"name": "Alpha", "id": "Alpha", "account": place.alpha.number}]
     assert (said["sender"], said["message_id"], said.get("reply_to")) == ("Alpha", answer.id, asked.id)
     assert (await running.stop(), "ERROR" in running.log) == (0, False)
     assert "Connecting Alpha …" in running.log
@@ -254,8 +254,8 @@ async def test_two_bots_of_one_name_are_told_apart_by_their_numbers(place: Place
         assert (await place.answer(bot, asked)).text == text
     assert len(place.room.said) == 4
     assert [entry.get("mentions") for entry in place.said()[::2]] == [
-        [{"name": "Alpha", "id": named[twin]}],
-        [{"name": "Alpha", "id": "Alpha"}],
+        [{"name": "Alpha", "id": named[twin], "account": twin.number}],
+        [{"name": "Alpha", "id": "Alpha", "account": place.alpha.number}],
     ]
     assert [entry["sender"] for entry in place.said()[1::2]] == [named[twin], "Alpha"]
 

@@ -34,6 +34,25 @@ def test_config_show_is_a_document_under_json(run: Run, base_dir: Path) -> None:
     assert document["file"] is None
 
 
+@pytest.mark.parametrize(
+    ("written", "nested"),
+    [
+        ("gate.style: quiet", "gate: {style: …}"),
+        ("gate.stlye: quiet", "gate: {style: …}"),
+        ("gate: {judge.timeout: 3}", "judge: {timeout: …}"),
+        ("agents.cli_a.name: Alpha", "agents: {cli_a: {name: …}}"),
+        ("gate: {store.fsync: always}", "store: {fsync: …}"),
+    ],
+)
+def test_a_setting_that_is_written_with_dots_is_shown_nested(
+    run: Run, tmp_path: Path, written: str, nested: str
+) -> None:
+    file = tmp_path / "my.yaml"
+    file.write_text(written, encoding="utf-8")
+    (sentence,) = run("config", "show", "--config", str(file), "--json").document["unknown"]
+    assert sentence.endswith(f"; sections are nested, not written with dots: `{nested}`.")
+
+
 def test_an_unknown_setting_is_told_on_stderr(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "my.yaml"
     file.write_text("store: {fsinc: always}", encoding="utf-8")

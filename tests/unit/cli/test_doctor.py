@@ -18,7 +18,7 @@ from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.checks import answers, host
 from nanobot_transcript.conversation.decision import PRIVATE
 from nanobot_transcript.record import Record
-from nanobot_transcript.relevance.decision import later
+from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.nanobot_host.outcomes import turn_completed
@@ -91,6 +91,32 @@ def test_that_all_is_well_is_not_said_where_nobody_can_tell(
 def test_a_nanobot_that_tells_of_failed_turns_is_asked_no_further(run: Run) -> None:
     pytest.importorskip("nanobot")
     assert bool(host.untold()) == (turn_completed() is None)
+
+
+def test_a_judge_that_is_often_late_or_fails_is_a_warning_with_what_to_do(
+    run: Run, store: GroupTranscriptStore, base_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GATE__JUDGE__TIMEOUT", "7")
+    log = FileDecisionLog(base_dir)
+
+    def judged(*reasons: Reason) -> None:
+        for reason in reasons:
+            log.write("feishu:oc_1", Decision(None, reason, 0.5, Stage.JUDGE, "Alpha", "om_1"))
+
+    judged(Reason.JUDGE_BUDGET)
+    assert "judge" not in found(run)
+    judged(Reason.JUDGE_YES, Reason.JUDGE_NO, Reason.JUDGE_TIMEOUT, Reason.JUDGE_TIMEOUT)
+    assert found(run)["judge"]["message"] == "The judge answered 2 of 4 questions of the last day."
+    judged(Reason.JUDGE_TIMEOUT)
+    late = found(run)["judge"]
+    assert (late["severity"], late["message"]) == (
+        "warning",
+        "The judge did not answer 3 of 5 questions of the last day in time.",
+    )
+    assert "waited for 7 s. Raise gate.judge.timeout" in late["fix"]
+    judged(*[Reason.JUDGE_FAILED] * 3)
+    messages = [one["message"] for one in run("doctor", "--json").document["findings"] if one["check"] == "judge"]
+    assert messages[1:] == ["The judge could not be asked 3 of 8 questions of the last day."]
 
 
 def test_mailboxes_are_looked_at_where_there_are_any(

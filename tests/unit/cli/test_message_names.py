@@ -38,6 +38,15 @@ def test_the_newest_message_with_a_text_is_meant(store: GroupTranscriptStore) ->
     assert message_named(store, TEAM, "twice").message["message_id"] == "om_7"
 
 
+def test_a_person_goes_before_a_bot_that_quotes_them_where_that_is_wanted(store: GroupTranscriptStore) -> None:
+    store.append(TEAM, "user", "when is the release?", "on_ada", "om_6")
+    store.append(TEAM, "assistant", 'You asked "when is the release?"', "Alpha", "om_7", agent="Alpha")
+    assert message_named(store, TEAM, "release").message["message_id"] == "om_7"
+    found = message_named(store, TEAM, "release", people_first=True)
+    assert (found.message["message_id"], found.how) == ("om_6", "the newest message of a person with release")
+    assert message_named(store, TEAM, "asked", people_first=True).message["message_id"] == "om_7"
+
+
 @pytest.mark.parametrize("name", [LONG, LONG[:9], LONG[-4:], short_id(LONG)])
 def test_a_message_is_found_by_its_id_and_by_both_ends_of_it(store: GroupTranscriptStore, name: str) -> None:
     store.append(TEAM, "user", "long id", "on_ada", LONG)

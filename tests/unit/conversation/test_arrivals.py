@@ -62,7 +62,7 @@ def test_an_entry_has_the_senders_and_mentions_that_all_accounts_share(people: P
     Reader(people, at_once).read(arrival(mentions=[BETA]))
     entry = entry_of(arrival(mentions=[BETA], create_time=1_700_000_000_000), people.look())
     assert entry["sender"] == "on_ada"
-    assert entry.get("mentions") == [{"name": "Beta", "id": "Beta"}]
+    assert entry.get("mentions") == [{"name": "Beta", "id": "Beta", "account": "cli_b"}]
     assert entry["ts"] == 1_700_000_000_000
     assert (entry["role"], entry.get("sender_kind"), entry.get("source")) == ("user", "human", "event")
 
@@ -97,7 +97,8 @@ def test_a_chat_is_heard_of_once_and_the_day_before_is_asked_for_where_nothing_i
     arrivals = Arrivals(store, first_heard=lambda key, since, _: heard.append((key, since)))
     reader = Reader(people, at_once, store)
     for number in range(2):
-        assert arrivals.record(reader.read(arrival(f"om_{number}", create_time=1_700_000_000_000))) is None
+        message, failure = arrivals.record(reader.read(arrival(f"om_{number}", create_time=1_700_000_000_000)))
+        assert (message.recorded, failure) == (True, None)
     assert heard == [(KEY, 1_700_000_000_000 - 86_400_000)]
     later: list[float | None] = []
     Arrivals(store, first_heard=lambda _, since, heard_ms: later.append(since)).record(reader.read(arrival("om_3")))
@@ -145,7 +146,7 @@ def test_a_message_with_a_time_that_is_no_number_is_recorded_all_the_same(
     people: People, store: GroupTranscriptStore
 ) -> None:
     message = Reader(people, at_once, store).read(replace(arrival("om_1"), ts_ms="1700000000000"))  # pyright: ignore
-    assert Arrivals(store).record(message) is None
+    assert Arrivals(store).record(message)[1] is None
     assert store.get(KEY, "om_1") is not None
 
 

@@ -108,7 +108,7 @@ def test_a_bot_that_no_longer_runs_does_not_keep_the_name_of_another(
     assert (people.look().agent_name("cli_b222"), people.look().agent_name("cli_a111")) == ("Alpha Bot", "Alpha Bot")
     assert "Several bots" not in caplog.text
     asked = message("cli_b222", mentions=[mention("Alpha Bot", "self", app="cli_b222", kind="bot")])
-    assert people.look().mentions_of(asked) == [{"name": "Alpha Bot", "id": "Alpha Bot"}]
+    assert people.look().mentions_of(asked) == [{"name": "Alpha Bot", "id": "Alpha Bot", "account": "cli_b222"}]
 
 
 def test_the_bots_of_a_running_process_stay_known(make_people: Any, members: FileMembers, tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def test_mentions_of_bots_lead_to_the_agent(make_people: Any) -> None:
         ]
     )
     assert people.look().mentions_of(asked) == [
-        {"name": "Alpha Bot", "id": "Ally"},
-        {"name": "Beta Bot", "id": "Beta Bot"},
+        {"name": "Alpha Bot", "id": "Ally", "account": "cli_a"},
+        {"name": "Beta Bot", "id": "Beta Bot", "account": "cli_b"},
         {"name": "Gamma", "id": "ou_gamma@cli_a"},
     ]
 
@@ -230,7 +230,7 @@ def test_a_mention_that_has_nothing_but_the_name_means_the_bot_of_that_name(make
     introduced(people, "cli_b", platform="Beta")
     people.link("cli_a", "ou_beta@cli_a", "cli_b")
     asked = replace(message(), mentions=(MentionedMember("Beta", {}),))
-    assert people.look().mentions_of(asked) == [{"name": "Beta", "id": "Beta"}]
+    assert people.look().mentions_of(asked) == [{"name": "Beta", "id": "Beta", "account": "cli_b"}]
 
 
 def test_a_bot_nobody_knows_is_called_by_its_id(make_people: Any) -> None:
@@ -317,7 +317,8 @@ def test_a_bot_is_recognised_by_its_account_whoever_says_it(plain: Callable[...,
     other.introduce("2002", platform_name="Alpha")
     look = one.look()
     told = MentionedMember("Alpha", {"number": "2002"})
-    assert look.mentions_of(heard("2001", "1001", mentions=(told,))) == [{"name": "Alpha", "id": "Alpha-2002"}]
+    mentions = look.mentions_of(heard("2001", "1001", mentions=(told,)))
+    assert mentions == [{"name": "Alpha", "id": "Alpha-2002", "account": "2002"}]
     assert look.sender_of(heard("2001", "2002", from_bot=True)).sender == "Alpha-2002"
 
 

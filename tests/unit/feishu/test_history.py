@@ -152,7 +152,7 @@ async def test_people_go_by_their_union_id_and_bots_by_their_name(team, history)
         "sender_kind": "human",
         "ids": {"open_id": team.ada.open_id(team.alpha)},
         "msg_type": "text",
-        "mentions": [{"name": "Alpha", "id": "Alpha"}],
+        "mentions": [{"name": "Alpha", "id": "Alpha", "account": team.alpha.app_id}],
         "pos": 1,
         "source": "history",
     }

@@ -280,7 +280,7 @@ async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_not
     async def begin(decided: bool) -> None:
         begun.append(decided)
 
-    await here.host.gatekeeper.admit(Turn(here.channel._transcript_bot, KEY, entry, begin))
+    await here.host.gatekeeper.admit(Turn(here.channel._transcript_bot, KEY, entry, begin, recorded=True))
     assert begun == []
     noted = FileDecisionLog(here.host.record.store.base_dir).read(KEY, entry["message_id"])
     assert [(one["respond"], one["reason"]) for one in noted] == [(True, "named"), (False, "hop_limit")]
@@ -337,6 +337,33 @@ async def test_a_message_that_is_taken_back_while_the_judge_thinks_becomes_no_tu
         thought.set()
         await waiting
     assert here.handled == before
+
+
+async def test_a_message_that_is_taken_back_before_anybody_looked_at_it_becomes_no_turn(
+    talk: Callable[..., Talk], caplog: pytest.LogCaptureFixture
+) -> None:
+    here = talk()
+    asked, event = here.hear("@Alpha, when?")
+    assert here.host.record.store.recall(KEY, asked)
+    with caplog.at_level("INFO"):
+        await here.channel._on_message(event)
+    assert here.handled == []
+    assert f"{asked} was taken back" in caplog.text
+
+
+async def test_a_mention_reaches_a_bot_whose_name_another_one_takes_meanwhile(talk: Callable[..., Talk]) -> None:
+    here = talk()
+    people = here.host.conversation.people
+    people.introduce("cli_a", platform_name="Alpha", open_id="ou_alpha")
+    asked, event = here.hear(
+        "@_user_1, when?", mentions=[{"key": "@_user_1", "id": {"open_id": "ou_alpha"}, "name": "Alpha"}]
+    )
+    assert people.members is not None
+    people.members.remember_bot("cli_0", "Alpha")
+    people.members.saw(KEY, "Alpha")
+    await here.channel._on_message(event)
+    assert people.look().agent_name("cli_a") == "Alpha-li_a"
+    assert here.handled == [asked]
 
 
 async def test_an_answer_to_what_was_taken_back_meanwhile_is_not_sent(talk: Callable[..., Talk]) -> None:

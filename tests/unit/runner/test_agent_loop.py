@@ -307,6 +307,21 @@ async def test_a_message_that_is_recalled_before_its_answer_is_not_answered(stag
     assert await stage.record() == []
 
 
+async def test_a_message_that_is_recalled_while_it_waits_for_its_turn_is_not_answered(stage: Any) -> None:
+    hold = asyncio.Event()
+    mind = Mind("Here.", hold=hold)
+    stage.add("Alpha", mind)
+    await stage.start()
+    await stage.chat.say("@Alpha where are you?")
+    await mind.asked.wait()
+    asked = await stage.chat.say("@Alpha the password is swordfish, or?")
+    await stage.chat.recall(asked)
+    hold.set()
+    await stage.quiet()
+    assert stage.chat.texts() == ["Here."]
+    assert len(mind.prompts) == 1
+
+
 async def test_an_answer_is_shown_while_it_is_being_written_and_recorded_once(stage: Any) -> None:
     stage.add("Alpha", Mind("One", " two", " three.\n"), channel=StreamingMemoryChannel)
     await stage.start()
