@@ -49,7 +49,7 @@ const BY_CODE: Record<string, [string, string]> = {
   invalid_letter: ["邮件的主题、收件人、路径或时间不可用。", "按原文的说明修改。"],
   unknown_project: ["没有这个项目。", "原文列出了相近的项目；检查项目路径。"],
   unregistered_agent: ["这个名称没有登记，或在多个项目中都有登记。", "先登记该智能体，或指明项目。"],
-  letter_not_found: ["没有这封邮件或这个邮件线程。", "检查 ID，或用搜索查找。"],
+  letter_not_found: ["没有这封邮件或这个邮件会话。", "检查 ID，或用搜索查找。"],
   acting_refused: ["不允许以这个智能体的身份操作。", "检查它的令牌；有些名称是保留的。"],
   guard: ["提交前检查无法装入或移出这个仓库。", "检查仓库的 git 钩子和目录权限。"],
   archive: ["git 中的存档无法读写。", "运行 `nanobot-transcript mail doctor`；数据库中的邮件不受影响。"],
