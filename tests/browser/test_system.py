@@ -96,14 +96,14 @@ def test_while_the_answers_of_a_bot_fail_the_page_never_says_that_all_is_well(
 ) -> None:
     page = live(open_page("#/system", base=serve()))
     page.get_by_text("All is well").wait_for()
-    wrong = card(page, "What went wrong lately")
+    wrong = card(page, "Recent problems")
     home.say("on_ada", "@Gamma are you there?", "om_gone")
     home.decide_later("om_gone", "Gamma", "failed", why="claude ended with exit code 1: Invalid API key")
     failing = wrong.get_by_role("listitem").filter(has_text="Gamma: 1 of 1 answers of the last 24 hours failed.")
     failing.get_by_role("link", name="claude ended with exit code 1: Invalid API key").wait_for()
     failing.get_by_text("Check the log of Gamma").wait_for()
     expect(page.get_by_text("All is well")).to_have_count(0)
-    expect(wrong.get_by_text("Nothing since the hub was started.")).to_have_count(0)
+    expect(wrong.get_by_text("None since the hub was started.")).to_have_count(0)
     assert page.evaluate(TOO_WIDE) == faults(page, "#/system") == []
     picture(page, "failing-answers")
     failing.get_by_role("link").click()

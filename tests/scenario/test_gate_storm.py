@@ -93,7 +93,7 @@ async def test_what_is_taken_back_while_the_judge_thinks_costs_no_token(storm: S
     await until(lambda: judge.asked)
     await storm.feishu.recall(message)
     judge.may_speak.set()
-    await until(lambda: f"{message.message_id} was taken back" in storm.gateways["first"].log)
+    await until(lambda: f"{message.message_id} was recalled" in storm.gateways["first"].log)
     storm.when("still there", "Yes.")
     await storm.ask(group, storm.ada, "@Alpha still there?", storm.alpha, "Yes.")
     assert [one for one in storm.asked_about("later ship") if JUDGED not in one.question] == []

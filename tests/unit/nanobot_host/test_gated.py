@@ -348,7 +348,7 @@ async def test_a_message_that_is_taken_back_before_anybody_looked_at_it_becomes_
     with caplog.at_level("INFO"):
         await here.channel._on_message(event)
     assert here.handled == []
-    assert f"{asked} was taken back" in caplog.text
+    assert f"{asked} was recalled" in caplog.text
 
 
 async def test_a_mention_reaches_a_bot_whose_name_another_one_takes_meanwhile(talk: Callable[..., Talk]) -> None:
