@@ -1,6 +1,6 @@
 """Draw the icons of the installed page from ``web/src/icon.svg``, with Chromium.
 
-    python tools/icons.py
+    PYTHONPATH=tests python -m tools.icons
 
 Phones cut a shape of their own out of some icons: in those the picture keeps to the middle and its colour goes on to
 the edges.
@@ -12,12 +12,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from browser.conftest import CHROMIUMS
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "web" / "src" / "icon.svg"
 TARGET = ROOT / "web" / "public"
-CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ICONS = {
     "icon-192.png": (192, 1.0),
     "icon-512.png": (512, 1.0),

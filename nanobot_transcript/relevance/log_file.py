@@ -29,6 +29,7 @@ _KEPT: Final = 3
 _MOST_TIMES: Final = 2
 _WAIT: Final = 0.02
 _BLOCK: Final = 131_072
+_OLDER_BLOCKS: Final = 2
 _CLOCKS_DIFFER: Final = 60_000
 """Milliseconds by which a file system's clock may be behind that of who wrote."""
 _LOG: Final = re.compile(r"\.log(\.\d+)?$")
@@ -240,18 +241,23 @@ def _noted_in(path: Path, since_ms: float, known: _Noted | None) -> _Noted | Non
 
 
 def _records_since(file: BinaryIO, size: int, since_ms: float) -> list[dict[str, Any]]:
-    """What answers and the judge came to since then: in the last lines, as lines are written in the order of time."""
-    start, earlier = size, False
-    while start > 0 and not earlier:
-        start = max(0, start - _BLOCK)
+    """What answers and the judge came to since then: in the last lines, as lines are written in the order of time.
+
+    A clock that was wrong for a while leaves some that are out of order: two blocks in a row that are older end it.
+    """
+    found, end, rest, older = list[dict[str, Any]](), size, b"", 0
+    while end > 0 and older < _OLDER_BLOCKS:
+        start = max(0, end - _BLOCK)
         file.seek(start)
-        if start:
-            file.readline()  # what is left of a line
-        first = _decoded(file.readline())
-        earlier = first is not None and _ts(first) < since_ms - _CLOCKS_DIFFER
-    file.seek(start)
-    records = (_decoded(line) for line in file.read(size - start).split(b"\n") if _LIKELY.search(line))
-    return [record for record in records if record and record.get("stage") in _SUMMED and _ts(record) >= since_ms]
+        block, end = file.read(end - start) + rest, start
+        rest, _, block = block.partition(b"\n") if start else (b"", b"", block)
+        lines = block.split(b"\n")
+        ends = [record for line in (lines[0], *lines[-2:]) if (record := _decoded(line)) is not None]
+        older = older + 1 if ends and all(_ts(each) < since_ms - _CLOCKS_DIFFER for each in ends) else 0
+        records = (_decoded(line) for line in lines if _LIKELY.search(line))
+        wanted = (each for each in records if each and each.get("stage") in _SUMMED and _ts(each) >= since_ms)
+        found[:0] = wanted
+    return found
 
 
 def _ts(record: dict[str, Any]) -> float:

@@ -155,7 +155,7 @@ class Answering:
         except StoreError as error:
             logger.error("Whether %s was taken back cannot be told: %s", inbound.message_id, _with_hint(error))
             return False
-        return not any(found)
+        return bool(found) and not any(found)  # what has no id was recorded, and cannot be looked up
 
 
 def _with_hint(error: TranscriptError) -> str:

@@ -133,6 +133,7 @@ def _take_out_unset(merged: dict[str, Any], sources: Sequence[Source]) -> dict[s
         for key, one in source.unset.items():
             *sections, name = one.path
             around = _section_in(merged, sections)
+            name = _key_in(around, name)
             if name not in around or any(other.holds(one.path) for other in sources[:number]):
                 continue  # there is no such setting, or another source says what it is
             found[key] = one
@@ -145,8 +146,13 @@ def _take_out_unset(merged: dict[str, Any], sources: Sequence[Source]) -> dict[s
 def _section_in(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
     found: Any = values
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
+        found = found.get(_key_in(found, name)) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def _key_in(section: dict[Any, Any], name: str) -> Any:
+    """The key as YAML read it: ``1:`` is a number."""
+    return next((key for key in section if str(key) == name), name)
 
 
 def _known(values: Any, model: Model, prefix: str, source: Source, unknown: list[str]) -> Any:

@@ -234,10 +234,7 @@ def test_a_found_message_that_was_scrolled_away_comes_back_with_another_click(
 
 def test_a_card_whose_question_has_ended_asks_for_no_answer(open_page: OpenPage, home: WebHome, agent: Agent) -> None:
     asked = agent.ask("Deploy now?")
-    now = int(time.time() * 1000)
-    home.store.append(
-        CHAT, "assistant", "Shop asks\nDeploy now?", "Beta", "om_card", now, sender_kind="bot", msg_type="interactive"
-    )
+    post_card(home, question(agent, "Deploy now?"), "om_card")
     page, answering = open_page(GROUP), open_page("#/questions")
     card = page.locator("#m-om_card")
     card.get_by_role("link", name="Answer on the Questions page").wait_for()
@@ -298,15 +295,39 @@ def test_of_a_card_on_which_several_may_be_chosen_all_chosen_ones_are_the_answer
     assert said(asked) == ["one, three"]
 
 
-def test_a_card_is_matched_with_the_question_whose_options_it_shows(
-    open_page: OpenPage, home: WebHome, agent: Agent
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"options": ("Yes", "Never")},
+        {"text": "Go on? And drop the table?"},
+        {"text": "Go on?\nAnd drop the table?"},
+        {"agent": "Lunch bot"},
+    ],
+    ids=["options", "line", "lines", "agent"],
+)
+def test_a_card_that_is_almost_a_questions_answers_nothing(
+    open_page: OpenPage, home: WebHome, agent: Agent, other: dict[str, Any]
 ) -> None:
     agent.ask("Go on?", options=["Yes", "No"])
-    post_card(home, question(agent, "Go on?", "Never", "Ever"), "om_never")
-    card = open_page(GROUP).locator("#m-om_never")
-    card.get_by_role("link", name="Answer on the Questions page").wait_for()
-    expect(card.locator("[data-button]")).to_have_text(["1. Never", "2. Ever"])
-    expect(card.get_by_role("button", name=re.compile(r"^\d\. "))).to_have_count(0)
+    options = other.pop("options", ("Yes", "No"))
+    post_card(home, question(agent, "Go on?", *options)._replace(**other), "om_other")
+    post_card(home, question(agent, "Go on?", "Yes", "No"), "om_own")
+    page = open_page(GROUP)
+    page.locator("#m-om_own").get_by_role("button", name="1. Yes").wait_for()
+    card = page.locator("#m-om_other")
+    expect(card.locator("[data-button]")).to_have_text([f"{at}. {each}" for at, each in enumerate(options, 1)])
+    expect(card.get_by_role("link")).to_have_count(0)
+
+
+def test_of_two_questions_that_look_the_same_neither_has_the_card(
+    open_page: OpenPage, home: WebHome, agent: Agent
+) -> None:
+    for _ in range(2):
+        agent.ask("Continue?", options=["Yes", "No"])
+    post_card(home, question(agent, "Continue?", "Yes", "No"), "om_either")
+    card = open_page(GROUP).locator("#m-om_either")
+    card.get_by_text("These buttons work in the chat app only.").wait_for()
+    expect(card.get_by_role("button", name="1. Yes")).to_have_count(0)
 
 
 @needs_axe

@@ -22,9 +22,9 @@ Serve = Callable[..., str]
 LANGUAGES = pytest.mark.parametrize(("language", "phone"), [("en-US", False), ("zh-CN", True)])
 COMMANDS = [
     "nanobot-transcript mcp-config claude-code --servers assistant --write",
-    'pip install "nanobot-transcript[nanobot]"',
+    'pip install ".[nanobot]"',
     "nanobot-transcript run -c command.yaml",
-    "nanobot-transcript demo",
+    "make demo",
     "nanobot-transcript mcp-config claude-code --servers mail --write",
 ]
 

@@ -188,8 +188,7 @@ def test_hints_show_code_as_code_and_commands_that_everybody_has(
     serve: Callable[..., str], open_page: OpenPage, home: WebHome
 ) -> None:
     page = open_page("#/groups", base=serve(store={"dir": home.folder / "empty"}))
-    page.get_by_text("nanobot-transcript demo", exact=True).wait_for()
-    page.locator("code", has_text="nanobot-transcript[nanobot]").wait_for()
+    page.locator("code", has_text="make demo").wait_for()
     assert page.get_by_text("`").count() == 0
 
 

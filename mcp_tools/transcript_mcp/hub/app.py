@@ -72,6 +72,7 @@ def create_app(
 
 def access_of(settings: Settings, *, asks: bool = True) -> Access:
     """Who may come into the hub of these settings; with ``asks`` it holds questions. Raises as ``create_app`` does."""
+    settings.require("hub.page_token")  # without its variable everybody would be let in
     hub = settings.hub
     tokens, agents, askers = (_plain(each.tokens) for each in (hub, settings.filebox, settings.assistant))
     page_token = hub.page_token.get_secret_value() if hub.page_token is not None else None

@@ -48,13 +48,13 @@ def test_the_last_words_say_what_an_install_has_to_set(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines() == [
         "",
         "For the same in your own groups:",
-        '  pip install "nanobot-transcript[nanobot]"',
+        '  pip install ".[nanobot]"',
         "and in ~/.nanobot/transcript.yaml:",
         "  groups: {mode: gate}",
         "  relay: {mode: mentions}",
         "",
         "For the same in your own groups:",
-        '  pip install "nanobot-transcript[feishu]"',
+        '  pip install ".[feishu]"',
         "and in command.yaml:",
         "  relay: {mode: mentions}",
     ]

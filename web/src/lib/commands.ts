@@ -3,7 +3,7 @@
 export const COMMANDS = {
   questions: "nanobot-transcript mcp-config claude-code --servers assistant --write",
   mail: "nanobot-transcript mcp-config claude-code --servers mail --write",
-  nanobot: 'pip install "nanobot-transcript[nanobot]"',
+  nanobot: 'pip install ".[nanobot]"',
   agent: "nanobot-transcript run -c command.yaml",
-  demo: "nanobot-transcript demo",
+  demo: "make demo",
 } as const;

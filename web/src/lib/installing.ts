@@ -18,9 +18,17 @@ export function startInstalling(): void {
   addEventListener("appinstalled", () => offered.set(undefined));
 }
 
-/** Whether this is the installed page, in a window without a browser around it. */
+const APP = "nanobot-transcript.app";
+
+/** Whether this is the installed page, in a window without a browser around it; also while that fills the screen. */
 export function isApp(): boolean {
-  return matchMedia("(display-mode: standalone)").matches;
+  const alone = matchMedia("(display-mode: standalone)").matches;
+  try {
+    if (alone) sessionStorage.setItem(APP, "1");
+    return alone || sessionStorage.getItem(APP) === "1";
+  } catch {
+    return alone;
+  }
 }
 
 /** What asks the browser to install the page, where it offers that. An offer is good for one question. */

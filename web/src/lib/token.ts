@@ -21,8 +21,9 @@ export function takeToken(): void {
     const rest = inHash.toString();
     address.hash = path + (rest ? `?${rest}` : "");
     history.replaceState(null, "", address.pathname + address.search + (address.hash === "#" ? "" : address.hash));
-    kept = token.trim();
-    store(kept);
+    const known = isApp() ? read() : "";
+    kept = known || token.trim(); // any page may lead into the app: what that keeps is changed by hand alone
+    if (!known) store(kept);
     brought = true;
   } else {
     kept = read();

@@ -8,6 +8,13 @@ export type Part = { words: string } | { buttons: string[] };
 
 /** A card may wait for a bot that sends it. */
 const ASKED_WITHIN = 60 * 60_000;
+/** After so many characters a card cuts the question, and the words of a button. */
+const LONGEST = 3500;
+const LONGEST_BUTTON = 100;
+/** What stands behind the question: options, buttons, how to answer, or how it ended. */
+const AFTER = /^(\[|\*\*\d+\.\*\*|Reply in this thread|Press a button|在本话题中回复|点击按钮|✅|⛔|⏳|⏹)/u;
+const CONFIRM = ["Confirm", "确认"];
+const SEND = ["Send", "提交"];
 const BUTTON = "[button: ";
 const BETWEEN = `]${BUTTON}`;
 
@@ -31,16 +38,54 @@ function buttonsIn(line: string): string[] | undefined {
   return line.slice(BUTTON.length, -1).split(BETWEEN);
 }
 
-/** What an agent asks with this card, if that is on the page of questions, too. */
+/**
+ * What an agent asks with this card, if that is on the page of questions, too. Nothing but its words says so: they have
+ * to be those of one question alone, from who asks to the last button, so that no other card gets its buttons.
+ */
 export function questionOf(message: Message, items: ReadonlyMap<string, Item>): Item | undefined {
   if (!message.bot || message.type !== "interactive") return undefined;
-  const away = (item: Item) => Math.abs(item.asked - message.ts);
-  const start = (item: Item) => item.text.trim().split("\n", 1)[0] ?? "";
-  const [found] = [...items.values()]
-    .filter((each) => each.kind !== "message" && away(each) < ASKED_WITHIN)
-    .filter((each) => start(each) && message.text.includes(start(each)))
-    .sort((one, other) => away(one) - away(other));
-  return found;
+  const near = [...items.values()].filter((each) => Math.abs(each.asked - message.ts) < ASKED_WITHIN);
+  const [found, other] = near.filter((each) => each.kind !== "message" && isCardOf(message.text, each));
+  return other ? undefined : found;
+}
+
+function isCardOf(text: string, item: Item): boolean {
+  const [title = "", ...shown] = linesOf(text);
+  const asked = linesOf(item.text.length > LONGEST ? `${item.text.slice(0, LONGEST)} …` : item.text);
+  const rest = shown.slice(asked.length);
+  return (
+    isTitle(title, item) &&
+    asked.length > 0 &&
+    asked.every((line, index) => line === shown[index]) &&
+    (!rest[0] || AFTER.test(rest[0])) &&
+    hasButtonsOf(text, item)
+  );
+}
+
+function isTitle(line: string, item: Item): boolean {
+  const who = item.agent ? [plain(item.agent)] : ["An agent", "智能体"];
+  const does = item.kind === "report" ? ["reports", "汇报"] : ["asks", "提问"];
+  return who.some((name) => does.some((verb) => `${line} `.startsWith(`${name} ${verb} `)));
+}
+
+/** None at all, as on a card of what is over, or exactly those that ask this. */
+function hasButtonsOf(text: string, item: Item): boolean {
+  const buttons = partsOf(text).flatMap((part) => ("buttons" in part ? part.buttons : []));
+  const [choice, ...others] = item.choices;
+  if (!buttons.length) return true;
+  if (item.kind === "report") return buttons.length === 1 && CONFIRM.includes(buttons[0] ?? "");
+  if (!choice || others.length) return false;
+  if (choice.multiple) return buttons.length === 1 && SEND.includes(buttons[0] ?? "");
+  return buttons.length === choice.options.length && buttons.every((each) => optionOf(each, item) !== undefined);
+}
+
+/** As lines of a card are recorded: without what mentions somebody or loads a picture. */
+function linesOf(text: string): string[] {
+  return text.replaceAll("＜", "<").replaceAll("![", "[").split("\n").map(plain).filter(Boolean);
+}
+
+function plain(text: string): string {
+  return text.split(/\s+/).filter(Boolean).join(" ");
 }
 
 /** Whether an answer can be given, is on its way, or was. */
@@ -56,6 +101,6 @@ export function optionOf(button: string, item: Item): string | undefined {
   const number = Number(/^(\d{1,3})\. /.exec(button)?.[1]);
   const option = others.length ? undefined : choice?.options[number - 1];
   if (!option) return undefined;
-  const whole = `${number}. ${option.label.split(/\s+/).filter(Boolean).join(" ")}`;
-  return whole.startsWith(button) ? option.label : undefined;
+  const whole = [...`${number}. ${plain(option.label)}`].slice(0, LONGEST_BUTTON).join("");
+  return whole === button ? option.label : undefined;
 }
