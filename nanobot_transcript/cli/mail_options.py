@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import read_settings
 from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
@@ -69,7 +70,9 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
         try:
             mail["store"] = str(store.expanduser().absolute())
         except RuntimeError as error:
-            raise ConfigError(f"There is no home directory for {store}.", hint="Write the full path.") from error
+            raise ConfigError(
+                said("There is no home directory for {store}.", store=store), hint=said("Write the full path.")
+            ) from error
     settings = read_settings(config, None, {"mail": mail} if mail else None)
     require_folder(settings.mail.store, _HINT)
     return settings
