@@ -38,6 +38,8 @@ def run(arguments: list[str]) -> int:
         return _tell(error, arguments)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    finally:
+        speak(None)
     return code
 
 
