@@ -6,7 +6,6 @@ They come here finished, with their values in them; ``chinese_of_others.json`` k
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.language import language
@@ -34,6 +33,8 @@ def _line(text: str) -> str:
 @cache
 def _forms() -> "Mapping[re.Pattern[str], str]":
     """What sentences look like, those with the most words of their own first: they fit the fewest."""
+    from importlib.resources import files  # takes a while to import, and most never need it
+
     text = files("nanobot_transcript.cli").joinpath("chinese_of_others.json").read_text(encoding="utf-8")
     known: dict[str, str] = json.loads(text)
     forms = sorted(known, key=lambda english: len(_PLACE.sub("", english)), reverse=True)
