@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from importlib.metadata import version
@@ -31,6 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that send it need it heard.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What our commands say is compared in English, and whoever runs the tests may speak Chinese.
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        os.environ.pop(name, None)
+    os.environ["LANG"] = "C.UTF-8"
     settings.load_profile(MANY if _is_soak(config) else FEW)
     # Side by side nobody says so, and no test would fail.
     if missing := [path for path in config.args if not Path(path.partition("::")[0]).exists()]:

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from nanobot_transcript.cli.language import said
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -46,4 +48,4 @@ def elsewhere() -> str:
     """What to try where the record may be another one: a sentence, empty where its place was given."""
     if _GIVEN.get() != _NOTHING:
         return ""
-    return "If it is somewhere else, pass its folder with --store DIR, or the bots' settings with --config FILE."
+    return said("If it is somewhere else, pass its folder with --store DIR, or the bots' settings with --config FILE.")

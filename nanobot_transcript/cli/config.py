@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import console, emit_json, printable
 from nanobot_transcript.cli.tables import print_table
@@ -47,7 +48,7 @@ def show(
     if json:
         emit_json(_document(settings, origin=origin))
         return
-    console().print(f"file: {settings.file or 'none'}", soft_wrap=True)
+    console().print(said("file: {file}", file=settings.file or said("none")), soft_wrap=True)
     columns = ["setting", "value", "origin"] if origin else ["setting", "value"]
     cells = [(value.key, _text(value.text), str(value.origin)) for value in settings.values()]
     print_table(columns, [[printable(cell) for cell in row[: len(columns)]] for row in cells])

@@ -34,5 +34,6 @@ def demo(
     """
     from nanobot_transcript.cli.demo_scene.run import run
 
-    speak(lang)
+    if lang is not None:
+        speak(lang)
     raise typer.Exit(run(host, keep=keep, json=json))

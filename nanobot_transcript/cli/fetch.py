@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.message_names import message_named
 from nanobot_transcript.cli.naming import one_chat
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, NeededChat, StoreOption, read_settings
@@ -99,8 +100,8 @@ def _clients(settings: "LoadedSettings") -> "list[FeishuClient]":
 
     base_url = settings.section(FeishuSettings).base_url or FEISHU_URL
     missing = ConfigError(
-        "No bot here can ask Feishu.",
-        hint="Set the app_secret of a bot under `agents`, in the file that --config names.",
+        said("No bot here can ask Feishu."),
+        hint=said("Set the app_secret of a bot under `agents`, in the file that --config names."),
     )
     clients: list[FeishuClient] = []
     for app_id, agent in settings.agents.items():

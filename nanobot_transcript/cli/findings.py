@@ -1,10 +1,10 @@
 """What checks found, as people read it."""
 
 import re
-import textwrap
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.output import console, printable
+from nanobot_transcript.cli.retelling import retold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ __all__ = ["print_findings"]
 _SIGNS: Final = {"ok": ("✓", "green"), "info": ("i", "blue"), "warning": ("!", "yellow"), "error": ("✗", "bold red")}
 _NARROWEST: Final = 20
 _COMMAND: Final = re.compile(r"`[^`]*`")
-_NO_BREAK: Final = "\0"
-"""For a space inside a command; what is printable has none of it."""
+_NO_BREAK: Final = "\ue000"
+"""For a space inside a command: of the characters that nobody uses one that is as wide."""
 
 
 def print_findings(findings: "Sequence[Finding]") -> None:
@@ -30,20 +30,17 @@ def print_findings(findings: "Sequence[Finding]") -> None:
     for finding in findings:
         sign, style = _SIGNS[finding.severity]
         head = f"{finding.check:<{label}}"
-        message = _wrapped(printable(finding.message), out.width, indent)
+        message = _wrapped(printable(retold(finding.message)), out.width, indent)
         out.print(Text.assemble((sign, style), "  ", (head, "bold"), "  ", message), soft_wrap=True)
         if finding.fix:
-            fix = _wrapped(f"→ {printable(finding.fix)}", out.width, indent)
+            fix = _wrapped(f"→ {printable(retold(finding.fix))}", out.width, indent)
             out.print(Text(f"{indent}{fix}", style="dim"), soft_wrap=True)
 
 
 def _wrapped(text: str, width: int, indent: str) -> str:
     """Lines for the place behind ``indent``; no path or command is broken, and a line of the text begins a new one."""
+    from nanobot_transcript.cli.wrapping import wrap
+
     room = max(width - len(indent), _NARROWEST)
     kept = _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
-    lines = [
-        line
-        for part in kept.split("\n")
-        for line in textwrap.wrap(part, room, break_long_words=False, break_on_hyphens=False)
-    ]
-    return f"\n{indent}".join(lines).replace(_NO_BREAK, " ")
+    return f"\n{indent}".join(wrap(kept, room, whole=True)).replace(_NO_BREAK, " ")

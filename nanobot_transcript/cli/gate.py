@@ -6,12 +6,14 @@ import typer
 
 from nanobot_transcript.cli.gate_eval import evaluate
 from nanobot_transcript.cli.gate_mode import decided_by, who_decides
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.message_names import chat_and_message, message_named, newest_of_a_person
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record, read_settings
 from nanobot_transcript.cli.output import console, emit_json, printable
 from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.retelling import retold
 from nanobot_transcript.cli.usage import WholeSentences
 from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.session_key import split
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+_FOUND = "stage {stage}, reason {reason}, score {score}"
 _STRONGEST = 6
 _TEXT = 80
 _CORRECTED = {
@@ -126,7 +129,9 @@ def _up_to(store: "GroupTranscriptStore", key: str, message: "Entry") -> "tuple[
 
     found = up_to(store, key, min(ids_of(message)))
     if found is None:
-        raise UsageError(f"The message was just recalled or erased in {key}.", hint="Try another one.")
+        raise UsageError(
+            said("The message was just recalled or erased in {chat}.", chat=key), hint=said("Try another one.")
+        )
     return found
 
 
@@ -136,7 +141,7 @@ def _agents(members: "Sequence[AgentProfile]", name: str | None) -> "list[AgentP
     bots = [member for member in members if member.kind == "bot"]
     if name is None:
         if not bots:
-            raise UsageError("No bot has written here yet.", hint="Name the agent with --agent.")
+            raise UsageError(said("No bot has written here yet."), hint=said("Name the agent with --agent."))
         return bots
     try:
         return [bot_called(bots, name)]
@@ -189,16 +194,18 @@ def _print_decisions(
 def _print_decider(mode: "Mode") -> None:
     sentence = who_decides(mode)
     if sentence is not None:
-        console().print(f"{sentence} What the gate would say:\n", soft_wrap=True)
+        console().print(sentence + said(" What the gate would say:") + "\n", soft_wrap=True)
 
 
 def _print_message(store: "GroupTranscriptStore", key: str, named: "Named") -> None:
-    message, how = named.message, f", {named.how}" if named.how else ""
+    message, how = named.message, said(", {how}", how=named.how) if named.how else ""
     text = " ".join(printable(message["content"]).split())
     shown = text[:_TEXT] + ("…" if len(text) > _TEXT else "")
     name = printable(shown_name(store, message))
     out = console()
-    out.print(printable(f"{message['message_id']} in {key}{how}:"), soft_wrap=True)
+    out.print(
+        printable(said("{message} in {chat}{how}:", message=message["message_id"], chat=key, how=how)), soft_wrap=True
+    )
     out.print(f"{local(message['ts']):%Y-%m-%d %H:%M} {name}: {shown}", soft_wrap=True)
 
 
@@ -206,31 +213,35 @@ def _print_replayed(one: dict[str, Any]) -> None:
     from nanobot_transcript.relevance.words import in_words
 
     out = console()
-    verdict = {True: "answers", False: "stays silent", None: "undecided"}[one["respond"]]
+    verdict = said({True: "answers", False: "stays silent", None: "undecided"}[one["respond"]])
     out.print()
-    out.print(f"{printable(one['agent'])} {verdict}: {one['sentence']}", soft_wrap=True)
+    told = said("{agent} {verdict}: {why}", agent=printable(one["agent"]), verdict=verdict, why=retold(one["sentence"]))
+    out.print(told, soft_wrap=True)
     scored = one["stage"] == "score"
-    needed = f" (answers from {one['threshold']:.2f})" if scored else ""
-    out.print(f"  stage {one['stage']}, reason {one['reason']}, score {one['score']:.2f}{needed}", soft_wrap=True)
+    needed = said(" (answers from {score})", score=f"{one['threshold']:.2f}") if scored else ""
+    out.print(
+        "  " + said(_FOUND, stage=one["stage"], reason=one["reason"], score=f"{one['score']:.2f}") + needed,
+        soft_wrap=True,
+    )
     if scored:
         if one["respond"] is not True:
-            out.print(f"  {_OPEN[one['open']]}", soft_wrap=True)
+            out.print(f"  {said(_OPEN[one['open']])}", soft_wrap=True)
         for reason in one["reasons"]:
             words = in_words(reason["feature"], one["features"][reason["feature"]])
             out.print(f"  {reason['adds']:+.2f}  {words}", soft_wrap=True)
     for record in one["noted"]:
         when = f"{local(record.get('ts') or 0):%Y-%m-%d %H:%M:%S}"
-        out.print(printable(f"  logged {when}: {_noted(record)}"), soft_wrap=True)
+        out.print(printable(said("  logged {when}: {what}", when=when, what=_noted(record))), soft_wrap=True)
     if not one["noted"]:
-        out.print("  nothing was logged when it came", soft_wrap=True)
+        out.print(said("  nothing was logged when it came"), soft_wrap=True)
 
 
 def _noted(record: dict[str, Any]) -> str:
     """What was decided, what became of the answer, or what people made of it."""
     if record.get("stage") == "correction":
-        return _CORRECTED.get(str(record.get("reason")), "corrected by people")
+        return said(_CORRECTED.get(str(record.get("reason")), "corrected by people"))
     if record.get("stage") == "answer":
         ended, why = str(record.get("reason")).replace("_", " "), record.get("why")
         return f"{ended}: {why}" if why else ended
-    verdict = {True: "was to answer", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?")
-    return f"{verdict}, stage {record.get('stage')}, reason {record.get('reason')}"
+    verdict = said({True: "was to answer", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?"))
+    return verdict + said(", stage {stage}, reason {reason}", stage=record.get("stage"), reason=record.get("reason"))

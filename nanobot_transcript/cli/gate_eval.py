@@ -8,8 +8,9 @@ import typer
 
 from nanobot_transcript.cli.gate_judge import JudgeTrial, print_cost
 from nanobot_transcript.cli.gate_wrong import print_wrong
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, read_settings
-from nanobot_transcript.cli.output import amount, console, emit_json, notice, progress_bar
+from nanobot_transcript.cli.output import amount, console, emit_json, listed, notice, progress_bar
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.errors import NothingFoundError
@@ -90,7 +91,7 @@ def evaluate(
     _require_sense(form, judge, record=record, wrong=wrong)
     settings = read_settings(config, None)
     chosen = settings.gate.style if style is None else style.value
-    _tell_style(chosen, "gate.style of the settings" if style is None else "--style")
+    _tell_style(chosen, said("gate.style of the settings") if style is None else "--style")
     listed = limit if wrong else 0
     if judge is not None:
         _try_judge(folder, JudgeTrial(judge, settings, chosen, asks=record), listed, json=json)
@@ -102,14 +103,15 @@ def evaluate(
 
 def _require_sense(form: _Format, judge: Path | None, *, record: bool, wrong: bool) -> None:
     if record and judge is None:
-        raise UsageError("--record needs a file to keep the answers in.", hint="Add --judge FILE.")
+        raise UsageError(said("--record needs a file to keep the answers in."), hint=said("Add --judge FILE."))
     if form is _Format.IRC and (judge is not None or wrong):
-        why = "and a judge is asked about bots only" if judge is not None else "and --wrong lists lines of scenes"
-        raise UsageError(f"Members of logs are people, {why}.", hint="Use --format scenes.")
+        judged = "Members of logs are people, and a judge is asked about bots only."
+        listing = "Members of logs are people, and --wrong lists lines of scenes."
+        raise UsageError(said(judged if judge is not None else listing), hint=said("Use --format scenes."))
 
 
 def _tell_style(style: "Style", whence: str) -> None:
-    notice(f"Style {style}, by {whence}.")
+    notice(said("Style {style}, by {whence}.", style=style, whence=whence))
 
 
 def _gate(style: "Style") -> "RelevanceGate":
@@ -123,13 +125,13 @@ def _evaluate_logs(folder: Path, style: "Style", bots: int, *, json: bool) -> No
     from nanobot_transcript.relevance.evaluation.run import evaluate as evaluated
 
     logs = read_logs(folder)
-    with progress_bar("Deciding") as advance:
+    with progress_bar(said("Deciding")) as advance:
         made = evaluated(logs, _gate(style), advance, bots=bots)
     if not made.decisions:
-        sentence = f"There is nothing to decide in {folder}: {amount(made.messages, 'labelled message')}."
-        raise NothingFoundError(
-            sentence, hint="A message counts only if somebody else wrote at least two of the 100 lines before it."
-        )
+        messages = amount(made.messages, "labelled message")
+        sentence = said("There is nothing to decide in {folder}: {messages}.", folder=folder, messages=messages)
+        hint = "A message counts only if somebody else wrote at least two of the 100 lines before it."
+        raise NothingFoundError(sentence, hint=said(hint))
     if json:
         emit_json({"style": style, **made.document()})
     else:
@@ -201,24 +203,24 @@ def _parts(folder: Path) -> "Iterator[tuple[str, str, list[Group]]]":
 def _print_conduct(heads: "Sequence[str]", made: "Sequence[Conduct]") -> None:
     from nanobot_transcript.relevance.evaluation.scenes import KINDS
 
-    rows = [["all", *(f"{one.met / one.lines:.3f}" if one.lines else "" for one in made)]]
+    rows = [[said("all"), *(f"{one.met / one.lines:.3f}" if one.lines else "" for one in made)]]
     for kind in KINDS:
         shares = [one.kinds[kind].share if kind in one.kinds else None for one in made]
         if any(share is not None for share in shares):
             rows.append([kind, *("" if share is None else f"{share:.3f}" for share in shares)])
-    rows.append(["lines", *(f"{one.lines:,}" for one in made)])
-    rows.append(["intrusions per 100", *(f"{one.intrusions_per_100:.1f}" for one in made)])
-    rows.append(["unanswered per 100", *(f"{one.misses_per_100:.1f}" for one in made)])
+    rows.append([said("lines"), *(f"{one.lines:,}" for one in made)])
+    rows.append([said("intrusions per 100"), *(f"{one.intrusions_per_100:.1f}" for one in made)])
+    rows.append([said("unanswered per 100"), *(f"{one.misses_per_100:.1f}" for one in made)])
     briers = [one.calibration.brier for one in made]
     rows.append(["Brier", *("" if head == _JUDGED else f"{one:.3f}" for head, one in zip(heads, briers, strict=True))])
     print_table(["as expected", *heads], rows, right=heads, shorten="as expected")
-    notice("intrusions: of 100 messages from people, how many a bot answers that is not meant.")
-    notice("unanswered: of 100 messages for a bot, how many it does not answer.")
+    notice(said("intrusions: of 100 messages from people, how many a bot answers that is not meant."))
+    notice(said("unanswered: of 100 messages for a bot, how many it does not answer."))
 
 
 def _print_evaluation(made: "Evaluation", bots: int) -> None:
-    summary = f"{amount(made.messages, 'message')}, {amount(made.decisions, 'decision')}"
-    console().print(f"{summary}, {made.ms_per_decision:.3f} ms each", soft_wrap=True)
+    counts = listed([amount(made.messages, "message"), amount(made.decisions, "decision")])
+    console().print(said("{counts}, {ms} ms each", counts=counts, ms=f"{made.ms_per_decision:.3f}"), soft_wrap=True)
     heads = ("precision", "recall", "F1", "95 %")
     for title, scores in (("all decisions", made.all), ("no nick", made.no_nick)):
         rows = [
@@ -227,13 +229,17 @@ def _print_evaluation(made: "Evaluation", bots: int) -> None:
         ]
         print_table([title, *heads], rows, right=heads, shorten=title)
     _print_calibration(made.calibration)
-    console().print(
-        f"With {bots} of them bots: of 100 messages, a bot butts in at {made.intrusions_per_100:.1f}; "
-        f"of 100 messages for a bot, {made.misses_per_100:.1f} go unanswered.",
-        soft_wrap=True,
+    rates = said(
+        "With {bots} of them bots: of 100 messages, a bot butts in at {intrusions}; "
+        "of 100 messages for a bot, {misses} go unanswered.",
+        bots=bots,
+        intrusions=f"{made.intrusions_per_100:.1f}",
+        misses=f"{made.misses_per_100:.1f}",
     )
+    console().print(rates, soft_wrap=True)
     if made.mentions:
-        notice(f"Of {made.mentions} members rightly named, the gate answers for {made.mentions_answered}.")
+        named = "Of {count} members rightly named, the gate answers for {answered}."
+        notice(said(named, count=made.mentions, answered=made.mentions_answered))
 
 
 def _print_calibration(made: "Calibration") -> None:

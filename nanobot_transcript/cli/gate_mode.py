@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
+from nanobot_transcript.cli.language import said
+
 if TYPE_CHECKING:
     from nanobot_transcript.conversation.policy import Mode
 
@@ -21,17 +23,12 @@ _DECIDED_BY: Final["dict[Mode, DecidedBy]"] = {
     "observe": {"nanobot": "group_policy", "run": "nobody"},
     "off": {"nanobot": "group_policy", "run": "nobody"},
 }
-_POLICY: Final = "In nanobot its own group policy decides who answers, not the gate;"
-_SENTENCES: Final["dict[Mode, str]"] = {
-    "listen": f"The settings say mode listen here. {_POLICY} under `nanobot-transcript run` the gate decides.",
-    "observe": (
-        "The settings say mode observe here: messages are only recorded. "
-        f"{_POLICY} under `nanobot-transcript run` nobody answers."
-    ),
-    "off": (
-        "The settings say mode off here: messages are not recorded any more. "
-        f"{_POLICY} under `nanobot-transcript run` nobody answers."
-    ),
+_POLICY: Final = " In nanobot its own group policy decides who answers, not the gate;"
+_NOBODY: Final = " under `nanobot-transcript run` nobody answers."
+_SENTENCES: Final["dict[Mode, tuple[str, ...]]"] = {
+    "listen": ("The settings say mode listen here.", _POLICY, " under `nanobot-transcript run` the gate decides."),
+    "observe": ("The settings say mode observe here: messages are only recorded.", _POLICY, _NOBODY),
+    "off": ("The settings say mode off here: messages are not recorded any more.", _POLICY, _NOBODY),
 }
 
 
@@ -42,4 +39,4 @@ def decided_by(mode: "Mode") -> DecidedBy:
 
 def who_decides(mode: "Mode") -> str | None:
     """The same in words, where it is not the gate everywhere."""
-    return _SENTENCES.get(mode)
+    return "".join(map(said, _SENTENCES.get(mode, ()))) or None

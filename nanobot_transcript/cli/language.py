@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Final, Literal, TypeAlias
 
 __all__ = ["Language", "language", "said", "speak"]
@@ -45,4 +44,6 @@ def said(english: str, /, **values: object) -> str:
 @cache
 def _chinese() -> Mapping[str, str]:
     """Every sentence in Chinese, by the English one."""
+    from importlib.resources import files  # takes a while to import, and most never need it
+
     return json.loads(files("nanobot_transcript.cli").joinpath("chinese.json").read_text(encoding="utf-8"))

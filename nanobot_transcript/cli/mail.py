@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nanobot_transcript.cli import mail_guard, mail_overdue, mail_releasing, mail_sending, mail_upkeep
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mail_options import (
     AgentArgument,
     BeforeOption,
@@ -83,7 +84,7 @@ def inbox(
     from nanobot_transcript.cli.mail_view import print_inbox, print_letters
 
     if not found:
-        notice("No messages.")
+        notice(said("No messages."))
     elif bodies:
         print_letters([each.letter for each in reversed(found)], repos)
     else:
@@ -122,7 +123,7 @@ def outbox(
     from nanobot_transcript.cli.mail_view import print_letters, print_outbox
 
     if not found:
-        notice("No messages.")
+        notice(said("No messages."))
     elif bodies:
         print_letters(list(reversed(found)), repos)
     else:
@@ -245,7 +246,7 @@ def agents(
     if found:
         print_agents(found, where.key)
     else:
-        notice("No agent was active in the last week; --all shows the others.")
+        notice(said("No agent was active in the last week; --all shows the others."))
 
 
 @app.command(cls=PlainUsage)
@@ -282,7 +283,7 @@ def claims(
     if found:
         print_claims(found)
     else:
-        notice("No claims." if everything else "No active claims; --all shows earlier ones.")
+        notice(said("No claims.") if everything else said("No active claims; --all shows earlier ones."))
 
 
 def _thread(
@@ -293,7 +294,7 @@ def _thread(
     except LetterNotFoundError as error:
         if here and elsewhere:
             return _thread(mail, thread_id, None, limit, before, elsewhere=False)
-        hint = "Give its name, or the id of one of its messages; `mail search` and `mail inbox` show the ids."
+        hint = said("Give its name, or the id of one of its messages; `mail search` and `mail inbox` show the ids.")
         raise LetterNotFoundError(str(error), hint=hint) from error
     name = found.letters[0].thread_id
     if len(found.letters) > 1 or name in (None, thread_id):

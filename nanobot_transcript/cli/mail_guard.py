@@ -5,9 +5,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mail_options import MailStoreOption, ProjectOption, meant_project, opened_mail
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
-from nanobot_transcript.cli.output import emit_json, notice
+from nanobot_transcript.cli.output import emit_json, listed, notice
 from nanobot_transcript.cli.problems import NEGATIVE
 from nanobot_transcript.cli.usage import PlainUsage, WholeSentences
 
@@ -52,10 +53,10 @@ def install(
     if json:
         emit_json(shown_guard(made))
         return
-    beside = ", ".join(HOOKS[1:])
-    notice(f"{made.hook} guards the claims of {', '.join(made.projects)}, and so do {beside} next to it.")
+    guards = "{hook} guards the claims of {projects}, and so do {beside} next to it."
+    notice(said(guards, hook=made.hook, projects=listed(made.projects), beside=listed(HOOKS[1:])))
     if made.earlier:
-        notice(f"{made.earlier} runs before it.")
+        notice(said("{hook} runs before it.", hook=made.earlier))
     if made.note:
         notice(made.note)
 
@@ -83,8 +84,9 @@ def uninstall(
     if json:
         emit_json(shown_guard_removed(gone))
     elif not gone.removed:
-        notice(f"There is no guard of Agent Mail at {gone.hook}.")
+        notice(said("There is no guard of Agent Mail at {hook}.", hook=gone.hook))
     else:
-        notice(f"The guard was removed{', and the earlier hook restored' if gone.restored else ''}.")
+        restored = said("The guard was removed, and the earlier hook restored.")
+        notice(restored if gone.restored else said("The guard was removed."))
     if not gone.removed:
         raise typer.Exit(NEGATIVE)

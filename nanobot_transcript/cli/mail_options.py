@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import read_settings
-from nanobot_transcript.cli.output import notice
+from nanobot_transcript.cli.output import listed, notice, number
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, UnknownProjectError, UnregisteredAgentError
 from nanobot_transcript.files.access import require_folder
@@ -69,7 +70,9 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
         try:
             mail["store"] = str(store.expanduser().absolute())
         except RuntimeError as error:
-            raise ConfigError(f"There is no home directory for {store}.", hint="Write the full path.") from error
+            raise ConfigError(
+                said("There is no home directory for {store}.", store=store), hint=said("Write the full path.")
+            ) from error
     settings = read_settings(config, None, {"mail": mail} if mail else None)
     require_folder(settings.mail.store, _HINT)
     return settings
@@ -104,16 +107,19 @@ def meant_project(mail: "AgentMail", key: str | None) -> "Project":
     known = {project.key: project for project in mail.projects()}
     if not known:
         raise UsageError(
-            f"There is no mail in {mail.places.root} yet.",
-            hint="It starts when `nanobot-transcript serve` runs and an agent calls start_session. "
-            "If your mail is elsewhere, give its folder with --store or mail.store.",
+            said("There is no mail in {folder} yet.", folder=mail.places.root),
+            hint=said(
+                "It starts when `nanobot-transcript serve` runs and an agent calls start_session. "
+                "If your mail is elsewhere, give its folder with --store or mail.store."
+            ),
         )
     if key is not None:
         return _named(mail, known, key)
     found = project_here(mail)
     if found is None:
         shown = _listed([project.key for project in reversed(known.values())])
-        raise UsageError(f"{Path.cwd()} is not in any project of Agent Mail.", hint=f"Name one with --project: {shown}")
+        sentence = said("{folder} is not in any project of Agent Mail.", folder=Path.cwd())
+        raise UsageError(sentence, hint=said("Name one with --project: {projects}", projects=shown))
     return found
 
 
@@ -126,7 +132,8 @@ def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
     if key is None and project is None and mail.projects():
         with said_to_people():
             found = mail.most_recent(name)
-        notice(f"{found.name} of {found.project}, active last under this name; use --project for another.")
+        told = "{agent} of {project}, active last under this name; use --project for another."
+        notice(said(told, agent=found.name, project=found.project))
         return found
     chosen = project or meant_project(mail, key)
     with said_to_people():
@@ -139,16 +146,16 @@ def said_to_people() -> "Iterator[None]":
     try:
         yield
     except UnregisteredAgentError as error:
-        said = str(error).partition(" not registered: ")[2] or str(error)
-        raise UnregisteredAgentError(said[:1].upper() + said[1:], hint=_hint_for_people(error.hint)) from error
+        told = str(error).partition(" not registered: ")[2] or str(error)
+        raise UnregisteredAgentError(told[:1].upper() + told[1:], hint=_hint_for_people(error.hint)) from error
 
 
 def _hint_for_people(hint: str) -> str:
     if hint.startswith("Give the project"):
-        return "Name the project of the one you mean with --project."
+        return said("Name the project of the one you mean with --project.")
     if hint.startswith(("Do you mean", "No person")):
         return hint
-    return "`nanobot-transcript mail agents --all` lists those of a project. Names are case-sensitive."
+    return said("`nanobot-transcript mail agents --all` lists those of a project. Names are case-sensitive.")
 
 
 def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project":
@@ -163,9 +170,10 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
         if error.hint.startswith("Do you mean"):
             raise
         like = [each for each in known if each.rpartition("/")[2] == key.strip("/")]
-        hint = f"Do you mean {' or '.join(like)}?" if like else f"There are: {_listed([*known][::-1])}"
+        mean = said("Do you mean {names}?", names=said(" or ").join(like))
+        hint = mean if like else said("There are: {projects}", projects=_listed([*known][::-1]))
         shown = folder if key.startswith(".") else key
-        raise UnknownProjectError(f"There is no project {shown}.", hint=hint) from error
+        raise UnknownProjectError(said("There is no project {project}.", project=shown), hint=hint) from error
 
 
 def project_here(mail: "AgentMail") -> "Project | None":
@@ -183,8 +191,8 @@ def project_here(mail: "AgentMail") -> "Project | None":
 
 
 def _listed(keys: "Sequence[str]") -> str:
-    more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
-    return f"{', '.join(keys[:_LISTED])}{more}"
+    more = said(" and {count} more", count=number(len(keys) - _LISTED)) if len(keys) > _LISTED else ""
+    return f"{listed(keys[:_LISTED])}{more}"
 
 
 def more_of(page: "Page[Any] | Thread") -> dict[str, Any]:
@@ -197,4 +205,5 @@ def tell_more(page: "Page[Any] | Thread", how: str | None = None) -> None:
     if page.more:
         from transcript_mcp.mail.showing import many
 
-        notice(f"{many(page.more)} more; {how or f'--before {page.before}'} shows them.")
+        option = how or f"--before {page.before}"
+        notice(said("{count} more; {option} shows them.", count=many(page.more), option=option))

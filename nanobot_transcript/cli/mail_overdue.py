@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mail_options import (
     MailStoreOption,
     ProjectOption,
@@ -54,4 +55,4 @@ def overdue(
     if found:
         print_overdue(found)
     else:
-        notice("Nothing is overdue.")
+        notice(said("Nothing is overdue."))

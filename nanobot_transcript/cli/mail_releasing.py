@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mail_options import (
     AgentArgument,
     MailStoreOption,
@@ -15,7 +16,7 @@ from nanobot_transcript.cli.mail_options import (
 )
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
-from nanobot_transcript.cli.output import amount, emit_json, notice
+from nanobot_transcript.cli.output import amount, emit_json, listed, notice
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 
 if TYPE_CHECKING:
@@ -66,30 +67,37 @@ def release(
         if not asked_about:
             _tell_not_held(released.not_held, who)
         if released.released:
-            notice(f"Released {amount(len(released.released), 'claim')} of {who.name}.")
+            count = amount(len(released.released), "claim")
+            notice(said("Released {claims} of {agent}.", claims=count, agent=who.name))
         elif not paths:
-            notice(f"{who.name} has no claims in {where.key}.")
+            notice(said("{agent} has no claims in {project}.", agent=who.name, project=where.key))
     if not released.released:
         raise typer.Exit(NEGATIVE)
 
 
 def _tell_not_held(paths: "Sequence[str]", who: "Agent") -> None:
     for path in paths:
-        notice(f"{who.name} has no claim on {path}.")
+        notice(said("{agent} has no claim on {path}.", agent=who.name, path=path))
 
 
 def _ask(claims: "Sequence[Claim]", not_held: "Sequence[str]", who: "Agent", project: str, *, json: bool) -> None:
-    paths = ", ".join(claim.path for claim in claims[:_SHOWN])
-    more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
+    paths = listed(claim.path for claim in claims[:_SHOWN])
+    more = said(" and {count} more", count=len(claims) - _SHOWN) if len(claims) > _SHOWN else ""
     active = f"{local(who.last_active_ts * 1000):%Y-%m-%d %H:%M}"
-    sentence = (
-        f"{amount(len(claims), 'claim')} of {who.name}, active last at {active}, will be released in {project}: "
-        f"{paths}{more}."
+    sentence = said(
+        "{claims} of {agent}, active last at {active}, will be released in {project}: {paths}{more}.",
+        claims=amount(len(claims), "claim"),
+        agent=who.name,
+        active=active,
+        project=project,
+        paths=paths,
+        more=more,
     )
     if json or not sys.stdin.isatty():
-        raise UsageError(f"Cannot ask without a terminal: {sentence}", hint="Use --yes to skip the question.")
+        hint = said("Use --yes to skip the question.")
+        raise UsageError(said("Cannot ask without a terminal: {question}", question=sentence), hint=hint)
     _tell_not_held(not_held, who)
     notice(sentence)
-    if not typer.confirm("Release them?", err=True):
-        notice("Nothing was released.")
+    if not typer.confirm(said("Release them?"), err=True):
+        notice(said("Nothing was released."))
         raise typer.Exit(NEGATIVE)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mail_options import (
     MailStoreOption,
     ProjectOption,
@@ -13,7 +14,7 @@ from nanobot_transcript.cli.mail_options import (
     said_to_people,
 )
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
-from nanobot_transcript.cli.output import emit_json, notice
+from nanobot_transcript.cli.output import emit_json, listed, notice
 from nanobot_transcript.cli.problems import UsageError
 
 if TYPE_CHECKING:
@@ -111,14 +112,20 @@ def reply(
 def _checked(body: str | None, *, as_human: bool) -> str:
     if not as_human:
         raise UsageError(
-            "This command writes as a person.", hint="Add --as-human; agents write with send_message and reply_message."
+            said("This command writes as a person."),
+            hint=said("Add --as-human; agents write with send_message and reply_message."),
         )
     if body is None and sys.stdin.isatty():
-        raise UsageError("There is nothing to send.", hint="Give the text as the last argument, or through stdin.")
+        raise _nothing_to_send()
     text = sys.stdin.read() if body in (None, "-") else body
     if not text.strip():
-        raise UsageError("There is nothing to send.", hint="Give the text as the last argument, or through stdin.")
+        raise _nothing_to_send()
     return text
+
+
+def _nothing_to_send() -> UsageError:
+    hint = said("Give the text as the last argument, or through stdin.")
+    return UsageError(said("There is nothing to send."), hint=hint)
 
 
 def _tell(posted: "Posted", *, json: bool) -> None:
@@ -127,7 +134,7 @@ def _tell(posted: "Posted", *, json: bool) -> None:
 
         emit_json(shown_posted(posted))
         return
-    names = ", ".join(name for kind in posted.sent.recipients.values() for name in kind)
-    notice(f"Sent to {names} as {posted.sent.id}.")
+    names = listed(name for kind in posted.sent.recipients.values() for name in kind)
+    notice(said("Sent to {chat} as {message}.", chat=names, message=posted.sent.id))
     for problem in posted.problems:
-        notice(f"The image {problem.target} was not attached: {problem.reason}")
+        notice(said("The image {image} was not attached: {why}", image=problem.target, why=problem.reason))

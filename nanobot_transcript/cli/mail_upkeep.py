@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mail_options import MailStoreOption, mail_settings
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
 from nanobot_transcript.cli.output import amount, emit_json, notice
@@ -45,9 +46,11 @@ def doctor(
       nanobot-transcript mail doctor
     """
     if rebuild and complete:
-        raise UsageError("--rebuild trusts git, --complete trusts the database.", hint="Use only one of them.")
+        raise UsageError(
+            said("--rebuild trusts git, --complete trusts the database."), hint=said("Use only one of them.")
+        )
     if accept_loss and not rebuild:
-        raise UsageError("--accept-loss belongs to --rebuild.", hint="Leave it out, or give both.")
+        raise UsageError(said("--accept-loss belongs to --rebuild."), hint=said("Leave it out, or give both."))
     from transcript_mcp.mail.layout import MailStore
 
     place = MailStore(mail_settings(config, store).mail.store)
@@ -79,8 +82,8 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
 
     if not slugs(store):
         raise UsageError(
-            f"There is no archive in {store.root} to rebuild the database from.",
-            hint="Name the folder of the mail with --store or in mail.store.",
+            said("There is no archive in {folder} to rebuild the database from.", folder=store.root),
+            hint=said("Name the folder of the mail with --store or in mail.store."),
         )
     done = rebuild(store, accept_loss=accept_loss)
     filled, kept = done.filled, done.kept
@@ -90,14 +93,18 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
         emit_json({"rebuilt": counts, "kept": None if kept is None else str(kept), "left_out": filled.problems})
         return
     for problem in filled.problems:
-        notice(f"Left out: {problem}")
-    notice(
-        f"{store.database} holds {amount(filled.messages, 'message')}, "
-        f"{amount(filled.agents, 'agent')} and {amount(filled.claims, 'claim')} of "
-        f"{amount(filled.projects, 'project')}, rebuilt from git."
+        notice(said("Left out: {what}", what=problem))
+    rebuilt = said(
+        "{file} holds {messages}, {agents} and {claims} of {projects}, rebuilt from git.",
+        file=store.database,
+        messages=amount(filled.messages, "message"),
+        agents=amount(filled.agents, "agent"),
+        claims=amount(filled.claims, "claim"),
+        projects=amount(filled.projects, "project"),
     )
+    notice(rebuilt)
     if kept is not None:
-        notice(f"The old one is {kept}.")
+        notice(said("The old one is {file}.", file=kept))
 
 
 def _complete(store: "MailStore", *, json: bool) -> None:
@@ -111,16 +118,18 @@ def _complete(store: "MailStore", *, json: bool) -> None:
         emit_json({"completed": count, "in_git": in_git, "aside": aside, "problems": done.problems})
         raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
     for path in done.aside:
-        notice(f"A repository could not be read, so a new one was written, without the history. The old one is {path}.")
+        unread = "A repository could not be read, so a new one was written, without the history. The old one is {file}."
+        notice(said(unread, file=path))
     for problem in done.problems:
         notice(problem)
     if not count and not done.problems:
-        notice("Git already has everything in the database.")
+        notice(said("Git already has everything in the database."))
     elif count and in_git:
-        notice(f"{amount(count, 'file')} written to git.")
+        notice(said("{files} written to git.", files=amount(count, "file")))
     elif count:
-        waits = "1 file waits" if count == 1 else f"{amount(count, 'file')} wait"
-        notice(f"{waits} for git; the archiver continues once the hub runs.")
+        one, several = "{files} waits for git;", "{files} wait for git;"
+        waits = said(one if count == 1 else several, files=amount(count, "file"))
+        notice(waits + said(" the archiver continues once the hub runs."))
     raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
 
 

@@ -4,6 +4,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.output import console, printable
 from nanobot_transcript.cli.tables import print_table, shortened
@@ -89,7 +90,10 @@ def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> N
         for attachment in letter.attachments:
             if attachment.get("type") == "inline":
                 size = f"{attachment.get('width')}×{attachment.get('height')}"
-                out.print(f"{_INDENT}📎 a picture of {size} inside the text; --json shows it", style="dim")
+                out.print(
+                    f"{_INDENT}{said('📎 a picture of {size} inside the text; --json shows it', size=size)}",
+                    style="dim",
+                )
             elif attachment.get("type") == "file":
                 path = repos[letter.project] / str(attachment.get("path"))
                 out.print(f"{_INDENT}📎 {printable(str(path))}", style="dim", soft_wrap=True)
@@ -130,7 +134,7 @@ def print_claims(claims: "Sequence[Claim]") -> None:
         [
             printable(each.path),
             _one_line(each.agent),
-            "exclusive" if each.exclusive else "shared",
+            said("exclusive") if each.exclusive else said("shared"),
             _end(each),
             _one_line(each.reason),
         ]
@@ -150,16 +154,16 @@ def _thread(thread_id: str | None) -> str:
 
 def _state(delivery: "Delivery") -> str:
     if delivery.ack_ts is not None:
-        return "acked"
+        return said("acked")
     if delivery.letter.ack_required:
-        return "to ack"
-    return "unread" if delivery.read_ts is None else "read"
+        return said("to ack")
+    return said("unread") if delivery.read_ts is None else said("read")
 
 
 def _end(claim: "Claim") -> str:
     if claim.released_ts is not None:
-        return "released"
-    return _when(claim.expires_ts) if claim.expires_ts > time.time() else "run out"
+        return said("released")
+    return _when(claim.expires_ts) if claim.expires_ts > time.time() else said("run out")
 
 
 def _subject(letter: "Letter") -> str:

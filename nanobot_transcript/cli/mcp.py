@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_names import HUB_ONLY, server_names
 from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_record
-from nanobot_transcript.cli.output import notice
+from nanobot_transcript.cli.output import listed, notice
 from nanobot_transcript.cli.problems import UsageError
 
 __all__ = ["mcp"]
+
+_AT_A_TERMINAL = (
+    "An MCP server ({names}) for a client to start and talk to; "
+    "Ctrl-C ends it. `nanobot-transcript mcp-config` sets up a client for it."
+)
 
 
 def mcp(
@@ -52,10 +58,7 @@ def mcp(
     remote = next((name for name in names if name in HUB_ONLY), None)
     _check(names, remote, for_assistant=web or any(given is not None for given in (host, port, token)))
     if sys.stdin.isatty():
-        notice(
-            f"An MCP server ({', '.join(names)}) for a client to start and talk to; "
-            "Ctrl-C ends it. `nanobot-transcript mcp-config` sets up a client for it."
-        )
+        notice(said(_AT_A_TERMINAL, names=listed(names)))
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
     if "assistant" in names:
         from nanobot_transcript.cli.mcp_assistant import serve_assistant
@@ -80,11 +83,12 @@ def mcp(
 def _check(names: tuple[str, ...], remote: str | None, *, for_assistant: bool) -> None:
     """Raises UsageError for servers that cannot stand together, and for options that none of them has."""
     if for_assistant and "assistant" not in names:
-        raise UsageError("--host, --port, --token and --web are for assistant.", hint="Leave them out.")
+        raise UsageError(said("--host, --port, --token and --web are for assistant."), hint=said("Leave them out."))
     if "assistant" in names and len(names) > 1:
-        raise UsageError("assistant cannot be combined with other servers.", hint="Register it as a server of its own.")
+        alone = said("assistant cannot be combined with other servers.")
+        raise UsageError(alone, hint=said("Register it as a server of its own."))
     if remote is not None and len(names) > 1:
         raise UsageError(
-            f"{remote} is served by the hub, so it cannot be combined with other servers.",
-            hint="Register it as a server of its own.",
+            said("{name} is served by the hub, so it cannot be combined with other servers.", name=remote),
+            hint=said("Register it as a server of its own."),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_jsonc import Form
 from nanobot_transcript.cli.problems import UsageError
 
@@ -112,20 +113,22 @@ class Client:
         scope = scope or next(iter(self.files))
         if scope not in self.files:
             known = next(iter(self.files))
-            hint = f"Use --scope {known}, or name a file with --file."
-            raise UsageError(f"For {self.title} there is no file with the scope {scope}.", hint=hint)
+            hint = said("Use --scope {scope}, or name a file with --file.", scope=known)
+            sentence = said("For {client} there is no file with the scope {scope}.", client=self.title, scope=scope)
+            raise UsageError(sentence, hint=hint)
         paths = [_base(scope, home, project) / name for name in self.files[scope]]
         return next((path for path in paths if path.exists()), paths[0])
 
     def rules_path(self, scope: Scope | None, home: Path, project: Path) -> Path:
         """The file of instructions, as ``path``. Raises UsageError where there is none."""
         if not self.rules:
-            hint = "Put such rules into its settings by hand."
-            raise UsageError(f"{self.title} reads no file of instructions.", hint=hint)
+            hint = said("Put such rules into its settings by hand.")
+            raise UsageError(said("{client} reads no file of instructions.", client=self.title), hint=hint)
         scope = scope or next(iter(self.rules))
         if scope not in self.rules:
-            hint = f"Use --scope {next(iter(self.rules))}."
-            raise UsageError(f"{self.title} reads no file of instructions for the scope {scope}.", hint=hint)
+            hint = said("Use --scope {scope}.", scope=next(iter(self.rules)))
+            sentence = "{client} reads no file of instructions for the scope {scope}."
+            raise UsageError(said(sentence, client=self.title, scope=scope), hint=hint)
         return _base(scope, home, project) / self.rules[scope]
 
 

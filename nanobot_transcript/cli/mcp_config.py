@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Ty
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_names import OWN_ENTRY, server_names
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
-from nanobot_transcript.cli.output import emit_json, notice, printable
+from nanobot_transcript.cli.output import emit_json, listed, notice, printable
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError
 
@@ -119,7 +120,7 @@ def mcp_config(
     from nanobot_transcript.cli.mcp_endpoint import endpoint_of
 
     if remove and (write or not rules):
-        raise UsageError("--remove takes rules out.", hint="Use --rules --remove, without --write.")
+        raise UsageError(said("--remove takes rules out."), hint=said("Use --rules --remove, without --write."))
     known, names = CLIENTS[client], server_names(servers)
     job = None
     if write or not rules:
@@ -152,14 +153,17 @@ class _Job(NamedTuple):
 def _name(name: str | None, servers: tuple[str, ...]) -> str:
     name = name or (OWN_ENTRY.get(servers[0]) if len(servers) == 1 else None) or "nanobot-transcript"
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not a name for a server.", hint="Use letters, digits, - and _.")
+        raise UsageError(
+            said("{name} is not a name for a server.", name=repr(name)), hint=said("Use letters, digits, - and _.")
+        )
     return name
 
 
 def _path(client: "Client", scope: "Scope | None", *, write: bool) -> Path:
     if write and not client.lives_here():
-        hint = "Name its file with --file, or run this where the client is."
-        raise UsageError(f"It is not known where {client.title} keeps its file on this system.", hint=hint)
+        hint = said("Name its file with --file, or run this where the client is.")
+        sentence = said("It is not known where {client} keeps its file on this system.", client=client.title)
+        raise UsageError(sentence, hint=hint)
     return client.path(scope, Path.home(), Path.cwd())
 
 
@@ -199,12 +203,15 @@ def _tell(job: _Job, changed: bool | None) -> None:
     client, name, endpoint, path = job
     if changed is None:
         typer.echo(printable(snippet(client, name, endpoint)), nl=False)
-        notice(f"This belongs in {path}{'; --write puts it there' if client.lives_here() else ' on macOS'}.")
+        here, mac = "This belongs in {file}; --write puts it there.", "This belongs in {file} on macOS."
+        notice(said(here if client.lives_here() else mac, file=path))
     else:
-        notice(f"{'Written to' if changed else 'Already in'} {path}. Restart {client.title} to use it.")
+        new, known = "Written to {file}. Restart {client} to use it.", "Already in {file}. Restart {client} to use it."
+        notice(said(new if changed else known, file=path, client=client.title))
     if endpoint.token is not None:
         source = "filebox.tokens" if endpoint.token == variable("filebox") else "hub.tokens"
-        notice(f"Set {endpoint.token} to a token of the hub ({source}) where {client.title} runs.")
+        sentence = "Set {variable} to a token of the hub ({source}) where {client} runs."
+        notice(said(sentence, variable=endpoint.token, source=source, client=client.title))
 
 
 def _write(job: _Job) -> bool:
@@ -218,11 +225,12 @@ def _write(job: _Job) -> bool:
         try:
             before = (known or b"").decode()
         except UnicodeDecodeError as error:
-            raise ConfigError(f"{job.path} is not UTF-8.", hint="Correct it, or name another with --file.") from error
+            hint = said("Correct it, or name another with --file.")
+            raise ConfigError(said("{path} is not UTF-8.", path=job.path), hint=hint) from error
         text, gone = merged_text(job.client, job.path, before, job.name, job.endpoint)
         return text.encode()
 
     changed = change(job.path, merged)
     if gone:
-        notice(f"Taken out of {job.name}, as it no longer applies: {', '.join(gone)}.")
+        notice(said("Taken out of {name}, as it no longer applies: {keys}.", name=job.name, keys=listed(gone)))
     return changed

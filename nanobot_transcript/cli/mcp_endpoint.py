@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_clients import Client, Endpoint
 from nanobot_transcript.cli.mcp_names import HUB_ONLY, OWN_ENTRY
 from nanobot_transcript.cli.options import read_settings
@@ -29,25 +30,28 @@ def endpoint_of(
     """
     called = hub[0] or hub[1] is not None
     if called and not client.calls:
-        hint = "Leave out --http and --url: what it starts goes to the hub where it has to."
-        raise UsageError(f"{client.title} accepts no addresses in its file, only programs to start.", hint=hint)
+        hint = said("Leave out --http and --url: what it starts goes to the hub where it has to.")
+        sentence = said("{client} accepts no addresses in its file, only programs to start.", client=client.title)
+        raise UsageError(sentence, hint=hint)
     alone = [name for name in names if name in OWN_ENTRY]
     if alone and len(names) > 1 and not called:
-        own = f"ive it an entry of its own: --servers {alone[0]}"
-        hint = f"Add --http for the hub's servers, or g{own}" if client.calls else f"G{own}"
-        raise UsageError(f"{alone[0]} cannot share an entry with others.", hint=hint)
+        own, either = (
+            "Give it an entry of its own: {option}",
+            "Add --http for the hub's servers, or give it an entry of its own: {option}",
+        )
+        hint = said(either if client.calls else own, option=f"--servers {alone[0]}")
+        raise UsageError(said("{name} cannot share an entry with others.", name=alone[0]), hint=hint)
     if called or HUB_ONLY.keys() & set(names):
         if store is not None:
-            raise UsageError("A hub has its own store.", hint="Give --store to `nanobot-transcript serve`.")
+            hint = said("Give --store to `nanobot-transcript serve`.")
+            raise UsageError(said("A hub has its own store."), hint=hint)
         endpoint = _at_the_hub(names, hub[1], read_settings(config, None, dotenv="none"))
         if client.calls and (endpoint.token is None or client.reads_variables):
             return endpoint
         if called:
-            hint = "Leave out --http and --url: what it starts takes the token from hub.tokens of the settings."
-            raise UsageError(
-                f"{client.title} cannot read a token from a variable, and tokens are never written into its file.",
-                hint=hint,
-            )
+            hint = said("Leave out --http and --url: what it starts takes the token from hub.tokens of the settings.")
+            sentence = "{client} cannot read a token from a variable, and tokens are never written into its file."
+            raise UsageError(said(sentence, client=client.title), hint=hint)
     settings = read_settings(config, store)
     _warn_of_variables(client, settings)
     return Endpoint(names, program(), ("mcp", ",".join(names), *_origin(settings)))
@@ -64,7 +68,8 @@ def _at_the_hub(names: tuple[str, ...], url: str | None, settings: "LoadedSettin
     hub = settings.hub
     address = (url or url_of(hub.host, hub.port)).rstrip("/")
     if not address.startswith(("http://", "https://")):
-        raise UsageError(f"{url} is not an address.", hint="Write it like http://127.0.0.1:8765.")
+        hint = said("Write it like http://127.0.0.1:8765.")
+        raise UsageError(said("{url} is not an address.", url=url), hint=hint)
     if not address.endswith("/mcp") and "/mcp/" not in address:
         address += "/mcp" if len(names) != 1 else f"/mcp/{names[0]}"
     alone = _ONE_SERVER.search(address)
@@ -87,7 +92,8 @@ def _warn_of_variables(client: Client, settings: "LoadedSettings") -> None:
     found = {value.origin.where for value in settings.values() if value.origin.kind == "environment"}
     found.discard(settings.origin_of("store.dir").where)
     for name in sorted(found):
-        notice(f"WARNING: {name} is set here, but {client.title} may not see it; put it into a configuration file.")
+        warning = "WARNING: {name} is set here, but {client} may not see it; put it into a configuration file."
+        notice(said(warning, name=name, client=client.title))
 
 
 def program() -> str:

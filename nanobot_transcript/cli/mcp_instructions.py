@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_clients import CLIENTS, Client, Scope
 from nanobot_transcript.cli.mcp_entry import served
 from nanobot_transcript.cli.mcp_files import Change, change, content
@@ -36,14 +37,15 @@ class Instructions:
 
     def ask(self, *, json: bool) -> None:
         """Go on only when the person agrees. Raises UsageError where nobody can be asked."""
-        what = "Put these rules into" if self.rules else "Take our rules out of"
+        put, take = "Put these rules into {file}?", "Take our rules out of {file}?"
+        question = said(put if self.rules else take, file=self.path)
         if json or not sys.stdin.isatty():
-            hint = "Add --yes to change it without being asked."
-            raise UsageError(f"Cannot ask without a terminal: {what} {self.path}?", hint=hint)
+            hint = said("Add --yes to change it without being asked.")
+            raise UsageError(said("Cannot ask without a terminal: {question}", question=question), hint=hint)
         if self.rules:
             notice(f"\n{self.rules}\n")
-        if not typer.confirm(f"{what} {self.path}?", err=True):
-            notice("Nothing was changed.")
+        if not typer.confirm(question, err=True):
+            notice(said("Nothing was changed."))
             raise typer.Exit(NEGATIVE)
 
     def carry_out(self) -> bool:
@@ -53,9 +55,11 @@ class Instructions:
     def tell(self, changed: bool, title: str) -> None:
         """Say what came of it."""
         if self.rules:
-            notice(f"Rules {'written to' if changed else 'already in'} {self.path}. {title} reads them when it starts.")
+            told = "Rules written to {file}." if changed else "Rules already in {file}."
+            notice(said(told, file=self.path) + said(" {client} reads them when it starts.", client=title))
         else:
-            notice(f"Rules taken out of {self.path}." if changed else f"There are no rules of ours in {self.path}.")
+            told = "Rules taken out of {file}." if changed else "There are no rules of ours in {file}."
+            notice(said(told, file=self.path))
 
 
 def rules_for(
@@ -76,8 +80,10 @@ def rules_for(
     else:
         names = ", ".join(SECTIONS)
         raise UsageError(
-            f"{client.title} has none of the servers that there are rules for ({names}).",
-            hint="Add one: --servers assistant --write --rules",
+            said(
+                "{client} has none of the servers that there are rules for ({names}).", client=client.title, names=names
+            ),
+            hint=said("Add one: --servers assistant --write --rules"),
         )
     rules = block(servers)
     return Instructions(path, lambda known: with_block(path, known, rules, client.preface), rules)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, get_args
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import UsageError
 
 __all__ = ["HUB_ONLY", "OWN_ENTRY", "server_names"]
@@ -22,6 +23,7 @@ def server_names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        wrong = f"There is no server {unknown[0]!r}." if unknown else "No server is named."
-        raise UsageError(wrong, hint=f"The servers: {', '.join(known)}. Separate several with commas.")
+        wrong = said("There is no server {name}.", name=repr(unknown[0])) if unknown else said("No server is named.")
+        hint = said("The servers: {names}. Separate several with commas.", names=", ".join(known))
+        raise UsageError(wrong, hint=hint)
     return names

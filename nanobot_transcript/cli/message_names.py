@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nanobot_transcript.cli.again import again
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.naming import chat_keys, one_chat
+from nanobot_transcript.cli.output import listed
 from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.retelling import retold
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.store.naming import in_words, one_called
@@ -51,7 +54,9 @@ def chat_and_message(store: "GroupTranscriptStore", first: str | None, second: s
     except UnknownNameError as error:
         if len(keys) == 1:
             return keys[0], first
-        raise UsageError(str(error), hint=f"{error.hint} Give the chat first, then the message.") from error
+        raise UsageError(
+            str(error), hint=f"{retold(error.hint)}{said(' Give the chat first, then the message.')}"
+        ) from error
 
 
 def message_named(store: "GroupTranscriptStore", key: str, name: str, *, people_first: bool = False) -> Named:
@@ -68,18 +73,24 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str, *, people_
         return Named(exact)
     found = list(_with_piece(store, key, name)) if len(name) >= _LEAST else []
     if len(found) > 1:
-        raise UsageError(f"Several messages have an id that begins or ends with {in_words(name)}.", hint=_hint(found))
+        sentence = said("Several messages have an id that begins or ends with {name}.", name=in_words(name))
+        raise UsageError(sentence, hint=_hint(found))
     if found:
         return Named(found[0])
     saying = [hit.entry for hit in store.search(name, key, _PAGE) if ids_of(hit.entry)]
-    said = next(filter(is_person, saying), None) if people_first else None
-    if said is not None:
-        return Named(said, f"the newest message of a person with {in_words(name)}")
+    persons = next(filter(is_person, saying), None) if people_first else None
+    if persons is not None:
+        return Named(persons, said("the newest message of a person with {text}", text=in_words(name)))
     if not saying:
-        short = f"Give at least {_LEAST} characters of an id. " if len(name) < _LEAST else ""
-        hint = f"{short}Recalled messages are gone; `{again('tail --ids', key)}` shows the ids of the others."
-        raise UsageError(f"There is no message {in_words(name)} in {key}.", hint=hint)
-    return Named(saying[0], f"the newest message with {in_words(name)}")
+        raise _no_message(key, name)
+    return Named(saying[0], said("the newest message with {text}", text=in_words(name)))
+
+
+def _no_message(key: str, name: str) -> UsageError:
+    short = said("Give at least {count} characters of an id. ", count=_LEAST) if len(name) < _LEAST else ""
+    gone = said("Recalled messages are gone; `{tail}` shows the ids of the others.", tail=again("tail --ids", key))
+    sentence = said("There is no message {name} in {chat}.", name=in_words(name), chat=key)
+    return UsageError(sentence, hint=f"{short}{gone}")
 
 
 def newest_of_a_person(store: "GroupTranscriptStore", key: str) -> Named:
@@ -92,10 +103,11 @@ def newest_of_a_person(store: "GroupTranscriptStore", key: str) -> Named:
         page = store.read_back(key, cursor, _PAGE)
         for entry in reversed(page.entries):
             if is_person(entry) and ids_of(entry):
-                return Named(entry, "the newest message of a person")
+                return Named(entry, said("the newest message of a person"))
         cursor, full = page.cursor, len(page.entries) == _PAGE
     raise UsageError(
-        f"No person has written in {key} yet.", hint="To explain a bot's message, give its id after the chat."
+        said("No person has written in {chat} yet.", chat=key),
+        hint=said("To explain a bot's message, give its id after the chat."),
     )
 
 
@@ -108,6 +120,6 @@ def _with_piece(store: "GroupTranscriptStore", key: str, piece: str) -> Iterator
 
 
 def _hint(found: list[Entry]) -> str:
-    listed = ", ".join(in_words(entry["message_id"] or "") for entry in found[-_LISTED:])
-    more = f" and {len(found) - _LISTED} older ones" if len(found) > _LISTED else ""
-    return f"Give more of one of: {listed}{more}."
+    ids = listed(in_words(entry["message_id"] or "") for entry in found[-_LISTED:])
+    more = said(" and {count} older ones", count=len(found) - _LISTED) if len(found) > _LISTED else ""
+    return said("Give more of one of: {ids}{more}.", ids=ids, more=more)

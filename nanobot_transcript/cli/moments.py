@@ -6,6 +6,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import UsageError
 
 __all__ = ["SinceOption", "UntilOption", "day_called", "local", "moment_ms"]
@@ -48,7 +49,7 @@ def moment_ms(text: str | None, now: datetime | None = None) -> float | None:
     try:
         return _moment(text.strip(), now or datetime.now().astimezone()).timestamp() * 1000
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is not a time.", hint=_EXAMPLES) from error
+        raise UsageError(said("{text} is not a time.", text=repr(text)), hint=said(_EXAMPLES)) from error
 
 
 def day_called(text: str) -> date:
@@ -56,7 +57,7 @@ def day_called(text: str) -> date:
     try:
         return _day(text.strip(), datetime.now().astimezone().date())
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is not a day.", hint="Write it as 2025-11-20.") from error
+        raise UsageError(said("{text} is not a day.", text=repr(text)), hint=said("Write it as 2025-11-20.")) from error
 
 
 def _moment(said: str, now: datetime) -> datetime:

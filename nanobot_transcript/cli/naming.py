@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.cli.again import again, elsewhere
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownNameError
@@ -27,7 +28,8 @@ def one_chat(store: "GroupTranscriptStore", name: str | None) -> str:
     """The session key of the chat a person named; without a name the only one. Raises UsageError."""
     keys = chat_keys(store, name)
     if len(keys) > 1:
-        raise UsageError("There are several chats.", hint=f"Name one of: {listed_chats(keys, store.members.title_of)}.")
+        chats = listed_chats(keys, store.members.title_of)
+        raise UsageError(said("There are several chats."), hint=said("Name one of: {chats}.", chats=chats))
     return keys[0]
 
 
@@ -38,11 +40,13 @@ def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
     """
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
-        hint = (
-            "Bots create it once the plugin or `nanobot-transcript run` is running; "
-            f"if they do not, `{again('doctor')}` says why. {elsewhere()}"
+        hint = said(
+            "Bots create it once the plugin or `nanobot-transcript run` is running; if they do not, "
+            "`{doctor}` says why. {elsewhere}",
+            doctor=again("doctor"),
+            elsewhere=elsewhere(),
         )
-        raise UsageError(f"There is no transcript in {store.place} yet.", hint=hint.rstrip())
+        raise UsageError(said("There is no transcript in {place} yet.", place=store.place), hint=hint.rstrip())
     if name is None:
         return keys
     try:
@@ -76,4 +80,7 @@ def require_member(store: "GroupTranscriptStore", key: str, name: str | None) ->
 
 def nobody_called(name: str) -> UsageError:
     """The error of a member whom nobody knows."""
-    return UsageError(f"Nobody is called {name}.", hint=f"`{again('stats', 'CHAT')}` lists the members.")
+    return UsageError(
+        said("Nobody is called {name}.", name=name),
+        hint=said("`{stats}` lists the members.", stats=again("stats", "CHAT")),
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from nanobot_transcript.cli.again import given
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, StoreUnavailableError
 
@@ -106,14 +107,16 @@ def opened_record(
 def one_form(*, json: bool, jsonl: bool) -> None:
     """Raise UsageError when both forms of output are asked for."""
     if json and jsonl:
-        raise UsageError("--json prints one document, --jsonl one per line.", hint="Give one of them.")
+        raise UsageError(said("--json prints one document, --jsonl one per line."), hint=said("Give one of them."))
 
 
 def _expanded(store: Path) -> Path:
     try:
         return store.expanduser()
     except RuntimeError as error:
-        raise ConfigError(f"There is no home directory for {store}.", hint="Write the full path.") from error
+        raise ConfigError(
+            said("There is no home directory for {store}.", store=store), hint=said("Write the full path.")
+        ) from error
 
 
 def warn_of_record(settings: "LoadedSettings") -> None:

@@ -9,14 +9,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from nanobot_transcript.cli.language import language, said
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
 
     from nanobot_transcript.store.contract import Progress
 
-__all__ = ["amount", "console", "emit_json", "emit_line", "notice", "number", "printable", "progress_bar", "size"]
+__all__ = [
+    "amount",
+    "console",
+    "emit_json",
+    "emit_line",
+    "listed",
+    "notice",
+    "number",
+    "printable",
+    "progress_bar",
+    "size",
+]
 
 # Escape sequences, other control characters, and marks that turn the direction of text around.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -98,7 +111,17 @@ def amount(value: int, noun: str) -> str:
     >>> amount(1, "message"), amount(2000, "message")
     ('1 message', '2,000 messages')
     """
+    if language() == "zh":
+        return said(f"{{count}} {noun}s", count=number(value))
     return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+
+
+def listed(names: "Iterable[str]") -> str:
+    """
+    >>> listed(["Alpha", "Beta"])
+    'Alpha, Beta'
+    """
+    return said(", ").join(names)
 
 
 def size(value: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.naming import chat_keys
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, NeededChat, StoreOption, opened_record
 from nanobot_transcript.cli.output import emit_json, notice, printable
@@ -59,7 +60,7 @@ def post(
       nanobot-transcript post oc_team "Build 7 is done." --key build-7 --wait 30
     """
     if answer and not wait:
-        raise UsageError("--answer needs to know how long to wait.", hint="Add --wait SECONDS.")
+        raise UsageError(said("--answer needs to know how long to wait."), hint=said("Add --wait SECONDS."))
     content, shown = _content(text, card), _card(card)
     with opened_record(config, store, may_begin=True, written=True) as record:
         session = _session(record.store, chat)
@@ -73,7 +74,7 @@ def post(
     else:
         _tell(status, answered, session, wait, asked=answer)
     if status.state == "queued" and not known:
-        notice(f"Nothing has been recorded in {session}; is it the right chat?")
+        notice(said("Nothing has been recorded in {chat}; is it the right chat?", chat=session))
     late = status.state == "queued" and wait > 0
     if late or status.state in ("failed", "expired") or (answer and answered is None):
         raise typer.Exit(NEGATIVE)
@@ -95,7 +96,7 @@ async def _outcome(outbox: "Postbox", post_id: str, wait: float, *, answer: bool
 def _content(text: str | None, card: Path | None) -> str | None:
     content = sys.stdin.read() if text == "-" else text
     if not (content or "").strip() and card is None:
-        raise UsageError("There is nothing to say.", hint="Give a text, - for stdin, or --card FILE.")
+        raise UsageError(said("There is nothing to say."), hint=said("Give a text, - for stdin, or --card FILE."))
     return content
 
 
@@ -107,9 +108,10 @@ def _card(path: Path | None) -> "dict[str, Any] | None":
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+        raise UsageError(said("{path} cannot be read: {why}.", path=path, why=error.strerror)) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}.", hint="A card is one JSON object.") from error
+        hint = said("A card is one JSON object.")
+        raise UsageError(said("{path} is not JSON: {error}.", path=path, error=error), hint=hint) from error
 
 
 def _session(store: "GroupTranscriptStore", name: str) -> str:
@@ -128,16 +130,17 @@ def _document(status: "PostStatus", answered: "Answer | None") -> dict[str, Any]
 
 
 def _tell(status: "PostStatus", answered: "Answer | None", session: str, wait: float, *, asked: bool) -> None:
-    will = f"the first bot in {session} that serves the outbox will send it"
-    said = {
-        "queued": f"Still queued after {wait:g} s; {will}." if wait else f"Queued; {will}.",
-        "sent": f"Sent to {session} as {status.message_id}.",
-        "failed": f"Not sent: {status.error}",
-        "expired": f"Not sent: no bot in {session} picked it up in time.",
+    queued = "Queued; the first bot in {chat} that serves the outbox will send it."
+    still = "Still queued after {seconds} s; the first bot in {chat} that serves the outbox will send it."
+    told = {
+        "queued": said(still, seconds=f"{wait:g}", chat=session) if wait else said(queued, chat=session),
+        "sent": said("Sent to {chat} as {message}.", chat=session, message=status.message_id),
+        "failed": said("Not sent: {why}", why=status.error),
+        "expired": said("Not sent: no bot in {chat} picked it up in time.", chat=session),
     }
-    notice(said[status.state])
+    notice(told[status.state])
     if asked and answered is None and status.state == "sent":
-        notice(f"Nobody answered within {wait:g} s.")
+        notice(said("Nobody answered within {seconds} s.", seconds=f"{wait:g}"))
     if answered is not None:
         typer.echo(printable(answered.text or _pressed(answered)))
 

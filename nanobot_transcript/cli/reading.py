@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.moments import SinceOption, UntilOption, moment_ms
 from nanobot_transcript.cli.naming import chat_keys, chats_named, is_called, one_chat, require_member
 from nanobot_transcript.cli.options import (
@@ -58,11 +59,11 @@ def tail(
     """
     one_form(json=json, jsonl=jsonl)
     if follow and json:
-        raise UsageError("--json prints one document, and --follow has no end.", hint="Use --jsonl.")
+        raise UsageError(said("--json prints one document, and --follow has no end."), hint=said("Use --jsonl."))
     with opened_store(config, store, may_begin=follow) as opened:
         waiting = follow and chat is None and not opened.chats()
         if waiting and sys.stderr.isatty():
-            notice(f"Waiting for the first message in {opened.place}. Ctrl-C ends it.")
+            notice(said("Waiting for the first message in {place}. Ctrl-C ends it.", place=opened.place))
         keys = [] if waiting else chat_keys(opened, chat)
         newest, cursors = _newest(opened, keys, lines)
         if json:
@@ -119,7 +120,7 @@ def show(
 
 def nothing_found() -> NoReturn:
     """Say so, and end with exit code 1."""
-    notice("Nothing found.")
+    notice(said("Nothing found."))
     raise typer.Exit(NEGATIVE)
 
 

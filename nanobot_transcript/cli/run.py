@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings
-from nanobot_transcript.cli.output import emit_line, notice
+from nanobot_transcript.cli.output import emit_line, listed, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE, described
 from nanobot_transcript.cli.supervised import tell_ready
 
@@ -73,7 +74,7 @@ async def _work(make: "Callable[[], Composed]", record: str, *, jsonl: bool) -> 
     runner = composed.runner
     names = [hosted.name for hosted in runner.agents]
     way = f" ({composed.ways})" if composed.ways else ""
-    notice(f"Record: {record}\nConnecting {', '.join(names)}{way} …")
+    notice(said("Record: {record}\nConnecting {names}{way} …", record=record, names=listed(names), way=way))
     tell_ready()  # a platform that cannot be reached is waited for, as long as it takes
     announcing = asyncio.ensure_future(_announce(runner, jsonl=jsonl))
     try:
@@ -94,8 +95,8 @@ async def _announce(runner: "Runner", *, jsonl: bool) -> None:
         told = [{"agent": name, **described(error)} for name, error in refused.items()]
         emit_line({"event": "ready", "agents": names, **({"refused": told} if told else {})})
         return
-    left_out = f" Not connected: {', '.join(refused)}." if refused else ""
-    notice(f"Connected: {', '.join(names)}.{left_out} Ctrl-C ends it.")
+    left_out = said(" Not connected: {names}.", names=listed(refused)) if refused else ""
+    notice(said("Connected: {names}.{left_out} Ctrl-C ends it.", names=listed(names), left_out=left_out))
 
 
 def _code(runner: "Runner") -> int:

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.output import listed
 from nanobot_transcript.cli.run_minds import judge_for, responder_for
 from nanobot_transcript.cli.run_platforms import connect_of, fallback_of, platform_named
 from nanobot_transcript.errors import ConfigError
@@ -106,20 +108,21 @@ def _chosen(settings: "Settings", name: str, account: str) -> Chosen:
 
 
 def _nothing_to_run(file: "Path | None") -> ConfigError:
-    examples = "examples/ has files to start from."
     if file is None:
-        sentence = "There is no agent to run: no configuration file was read."
-        return ConfigError(sentence, hint=f"Name one with -c FILE; {examples}")
-    hint = f"Set app_secret and responder for a bot under `agents`; {examples}"
-    return ConfigError(f"There is no agent to run in {file}.", hint=hint)
+        sentence = said("There is no agent to run: no configuration file was read.")
+        return ConfigError(sentence, hint=said("Name one with -c FILE; examples/ has files to start from."))
+    hint = said("Set app_secret and responder for a bot under `agents`; examples/ has files to start from.")
+    return ConfigError(said("There is no agent to run in {file}.", file=file), hint=hint)
 
 
 def _named(known: Sequence[str], names: Sequence[str]) -> list[str]:
     for name in names:
         if name not in known:
-            raise ConfigError(f"There is no agent {name} to run.", hint=f"There are: {', '.join(known)}.")
+            hint = said("There are: {names}.", names=listed(known))
+            raise ConfigError(said("There is no agent {name} to run.", name=name), hint=hint)
         if names.count(name) > 1:
-            raise ConfigError(f"--agent {name} is given twice.", hint="Never run an agent twice at the same time.")
+            hint = said("Never run an agent twice at the same time.")
+            raise ConfigError(said("--agent {name} is given twice.", name=name), hint=hint)
     return [name for name in known if not names or name in names]
 
 

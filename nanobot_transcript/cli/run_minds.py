@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ def responder_for(given: "ResponderSettings", key: str) -> "Responder":
 
     needed = {"openai": "model", "command": "command", "scripted": "answers"}[given.kind]
     if not getattr(given, needed):
-        raise ConfigError(f"{key}.{needed} is missing.", hint=f"A responder of kind {given.kind} needs it.")
+        raise ConfigError(
+            said("{key} is missing.", key=f"{key}.{needed}"),
+            hint=said("A responder of kind {kind} needs it.", kind=given.kind),
+        )
     if given.kind == "openai":
         silence = min(_SILENCE, given.timeout)
         options = OpenAIOptions(given.model or "", given.base_url, given.secret, silence, extra=given.extra)

@@ -4,6 +4,8 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.output import listed
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.platform import Platform, platforms
 from nanobot_transcript.session_key import split
@@ -25,9 +27,11 @@ def platform_named(name: str, key: str) -> Platform:
     found = installed.get(name)
     if found is not None and found.run:
         return found
-    why = "no such platform is installed" if found is None else "its package does not say how to connect it"
-    known = ", ".join(name for name, platform in installed.items() if platform.run)
-    raise ConfigError(f"{key} is {name!r}, but {why}.", hint=f"`run` can connect: {known}.")
+    unknown = "{key} is {name}, but no such platform is installed."
+    unconnected = "{key} is {name}, but its package does not say how to connect it."
+    known = listed(name for name, platform in installed.items() if platform.run)
+    sentence = said(unknown if found is None else unconnected, key=key, name=repr(name))
+    raise ConfigError(sentence, hint=said("`run` can connect: {names}.", names=known))
 
 
 def connect_of(platform: Platform) -> "Connect":
@@ -39,8 +43,13 @@ def connect_of(platform: Platform) -> "Connect":
             raise TypeError("it cannot be called")
     except (Exception, SystemExit) as error:  # another package's code
         raise ConfigError(
-            f"What connects the platform {platform.name}, {platform.run}, cannot be loaded: {error}.",
-            hint="Reinstall the package that provides it, or report this to its authors.",
+            said(
+                "What connects the platform {name}, {run}, cannot be loaded: {error}.",
+                name=platform.name,
+                run=platform.run,
+                error=error,
+            ),
+            hint=said("Reinstall the package that provides it, or report this to its authors."),
         ) from error
     return loaded
 

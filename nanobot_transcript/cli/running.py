@@ -11,8 +11,10 @@ from typing import Any
 import typer
 
 from nanobot_transcript.cli.app import app
+from nanobot_transcript.cli.language import said, speak
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, USAGE, UsageError, described, exit_code
+from nanobot_transcript.cli.retelling import retold
 from nanobot_transcript.errors import TranscriptError
 
 __all__ = ["run"]
@@ -24,6 +26,7 @@ _BadUsage: Any = typer.BadParameter.__base__
 def run(arguments: list[str]) -> int:
     """Run the command that ``arguments`` name and return its exit code."""
     _prepare_streams()
+    speak("en" if _for_programs(arguments) else None)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     try:
         code = _invoke(arguments)
@@ -35,6 +38,8 @@ def run(arguments: list[str]) -> int:
         return _tell(error, arguments)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    finally:
+        speak(None)
     return code
 
 
@@ -60,26 +65,35 @@ def _command() -> Any:
 
 
 def _tell(error: TranscriptError, arguments: list[str]) -> int:
-    notice(f"Error: {error}")
+    notice(said("Error: {error}", error=retold(str(error))))
     if error.hint:
-        notice(f"Hint: {error.hint}")
+        notice(said("Hint: {hint}", hint=retold(error.hint)))
     _emit(error, arguments)
     return exit_code(error)
 
 
 def _tell_usage(error: Any, arguments: list[str]) -> int:
-    """What the parser refused, in its own words on stderr."""
+    """What the parser refused, in its own form on stderr."""
     error.message = error.message.removeprefix("Value error, ")  # pydantic's, which typer passes on
-    error.show()
-    path = error.ctx.command_path if error.ctx is not None else "nanobot-transcript"
-    _emit(UsageError(error.format_message(), hint=f"`{path} --help` lists what there is."), arguments)
+    path, message = "nanobot-transcript", error.format_message()
+    if error.ctx is not None:
+        path = error.ctx.command_path
+        usage = error.ctx.get_usage().replace("Usage: ", said("Usage: "), 1)
+        notice(f"{usage}\n" + said("Try '{command}' for help.", command=f"{path} -h") + "\n")
+    notice(said("Error: {error}", error=retold(message)))
+    _emit(UsageError(message, hint=f"`{path} --help` lists what there is."), arguments)
     return USAGE
 
 
 def _emit(error: TranscriptError, arguments: list[str]) -> None:
-    if "--json" in arguments or "--jsonl" in arguments:
+    if _for_programs(arguments):
         with contextlib.suppress(BrokenPipeError):
             emit_json(described(error))
+
+
+def _for_programs(arguments: list[str]) -> bool:
+    """True where a program reads what is said: then in English, whatever the locale."""
+    return "--json" in arguments or "--jsonl" in arguments
 
 
 def _prepare_streams() -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.naming import chat_keys
 from nanobot_transcript.cli.options import (
     ConfigOption,
@@ -50,7 +51,7 @@ def search(
     """
     one_form(json=json, jsonl=jsonl)
     if not text:
-        raise UsageError("There is nothing to search for.", hint="Give some text.")
+        raise UsageError(said("There is nothing to search for."), hint=said("Give some text."))
     with opened_store(config, store) as opened:
         keys = chat_keys(opened, chat)
         key = keys[0] if chat is not None else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings, warn_of_record
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
@@ -55,7 +56,7 @@ def serve(
       nanobot-transcript serve --port 8765
     """
     if not jsonl:
-        notice("Starting the hub …")  # loading what it needs takes seconds
+        notice(said("Starting the hub …"))  # loading what it needs takes seconds
     import asyncio
 
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
@@ -112,8 +113,12 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
         else:
-            who = "with a token" if settings.hub_wants_tokens else "from this machine, without a token"
-            notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
+            told, untold = (
+                "MCP servers at {where}, with a token.",
+                "MCP servers at {where}, from this machine, without a token.",
+            )
+            where = listening_at(name, port)
+            notice(said(told if settings.hub_wants_tokens else untold, where=where) + said(" Ctrl-C ends it."))
             for line in _addresses(page_at(name, port), settings, rooms):
                 notice(line)
             _show_to_phones(name, port, settings, rooms)
@@ -129,16 +134,17 @@ def _addresses(page: str, settings: "Settings", rooms: Collection[str]) -> Itera
     from transcript_mcp.hub.access import SET_PAGE_TOKEN
 
     if settings.hub.page_token is not None:
-        yield f"The page for people: {page}?token=TOKEN, with hub.page_token for TOKEN."
+        yield said("The page for people: {page}?token=TOKEN, with hub.page_token for TOKEN.", page=page)
     elif settings.hub_wants_tokens:  # those of programs and mailboxes open no page
-        yield f"The page for people is closed until it has a token of its own: {SET_PAGE_TOKEN}"
+        yield said("The page for people is closed until it has a token of its own: {how}", how=SET_PAGE_TOKEN)
     else:
-        yield f"The page for people: {page}"
+        yield said("The page for people: {page}", page=page)
     if _holds_questions(settings, rooms):
         if settings.assistant.tokens:
-            yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
+            questions = f"{page}?token=TOKEN#/questions"
+            yield said("Questions of agents: {page}, with one of assistant.tokens for TOKEN.", page=questions)
         if settings.assistant.listen is not None:
-            yield f"Programs of Agent Assistant find it at {settings.assistant.listen}, too."
+            yield said("Programs of Agent Assistant find it at {address}, too.", address=settings.assistant.listen)
 
 
 def _show_to_phones(host: str, port: int, settings: "Settings", rooms: Collection[str]) -> None:
@@ -153,13 +159,14 @@ def _show_to_phones(host: str, port: int, settings: "Settings", rooms: Collectio
     if address is None or not (token or asks):
         return
     page = f"{url_of(address, port)}/"
-    notice(f"From other devices in your network: {page} asks for the token. Plain http: use it in a network you trust.")
+    others = "From other devices in your network: {page} asks for the token. Plain http: use it in a network you trust."
+    notice(said(others, page=page))
     code = drawn_on_terminal(with_token(page, token.get_secret_value()) if token else f"{page}#/questions")
     if code is not None:
         notice(
-            "Or scan this with a phone. It holds hub.page_token, so do not show it to others:"
+            said("Or scan this with a phone. It holds hub.page_token, so do not show it to others:")
             if token
-            else "Or scan this with a phone:"
+            else said("Or scan this with a phone:")
         )
         typer.echo(code)
 
@@ -205,11 +212,14 @@ def _told(settings: "LoadedSettings") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        sentence = f"The hub cannot listen at {settings.hub.host}:{settings.hub.port}: {error.strerror or error}."
+        where, why = f"{settings.hub.host}:{settings.hub.port}", error.strerror or error
+        sentence = said("The hub cannot listen at {where}: {why}.", where=where, why=why)
         raise ConfigError(
             f"{sentence}{_origins(settings, sentence)}",
-            hint="A hub may already be running there. Otherwise choose another port with --port, "
-            "or stop the program that uses it.",
+            hint=said(
+                "A hub may already be running there. Otherwise choose another port with --port, "
+                "or stop the program that uses it."
+            ),
         ) from error
 
 
@@ -225,8 +235,8 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
         await web.TCPSite(runner, host, port).start()
     except OSError as error:
         raise ConfigError(
-            f"The hub cannot listen at {listen}: {error.strerror or error}.",
-            hint="Choose another assistant.listen, or stop the program that uses it.",
+            said("The hub cannot listen at {where}: {why}.", where=listen, why=error.strerror or error),
+            hint=said("Choose another assistant.listen, or stop the program that uses it."),
         ) from error
 
 
@@ -237,13 +247,13 @@ def second_address(listen: str, hub_host: str) -> tuple[str, int]:
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= 65535:
         raise ConfigError(
-            f"assistant.listen is {listen}, which is not an address.",
-            hint="Write an address and a port, such as 127.0.0.1:22080.",
+            said("assistant.listen is {address}, which is not an address.", address=listen),
+            hint=said("Write an address and a port, such as 127.0.0.1:22080."),
         )
     if is_loopback(hub_host) and not is_loopback(host):
         raise ConfigError(
-            f"assistant.listen is {listen}, but the hub is for this machine only.",
-            hint="Write 127.0.0.1 and a port, or set hub.host, too.",
+            said("assistant.listen is {address}, but the hub is for this machine only.", address=listen),
+            hint=said("Write 127.0.0.1 and a port, or set hub.host, too."),
         )
     return host.strip("[]"), int(port)
 
@@ -251,19 +261,19 @@ def second_address(listen: str, hub_host: str) -> tuple[str, int]:
 def _origins(settings: "LoadedSettings", sentence: str) -> str:
     """Where the address comes from that a sentence is about, when a variable says it: perhaps a stranger's ``.env``."""
     found = {"hub.host": settings.hub.host, "hub.port": str(settings.hub.port)}
-    said = [
-        f" {key} comes from {origin.where}."
+    told = [
+        said(" {key} comes from {origin}.", key=key, origin=origin.where)
         for key, value in found.items()
         if value in sentence and (origin := settings.origin_of(key)).kind == "environment"
     ]
-    return "".join(said)
+    return "".join(told)
 
 
 def listening_at(name: str, port: int) -> str:
     """Where clients find the MCP servers of a hub that listens at an address, for a person."""
     from nanobot_transcript.settings.addresses import is_everywhere, url_of
 
-    everywhere = f"port {port} of every address of this machine, path /mcp"
+    everywhere = said("port {port} of every address of this machine, path /mcp", port=port)
     return everywhere if is_everywhere(name) else f"{url_of(name, port)}/mcp"
 
 

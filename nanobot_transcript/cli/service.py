@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
-from nanobot_transcript.cli.output import emit_json, notice, printable
+from nanobot_transcript.cli.output import emit_json, listed, notice, printable
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.cli.usage import WholeSentences
 from nanobot_transcript.errors import ConfigError, NothingFoundError
@@ -178,7 +179,7 @@ def status(name: _NameArgument = None, json: JsonOption = False) -> None:
         names = [_meant(name, names)]
     if not names:
         raise NothingFoundError(
-            "No service is installed.", hint="`nanobot-transcript service install serve` makes one."
+            said("No service is installed."), hint=said("`nanobot-transcript service install serve` makes one.")
         )
     systemd = Systemd()
     found = {each: systemd.look_at(_unit_name(each)) for each in names}
@@ -221,9 +222,9 @@ def uninstall(name: _NameArgument = None, json: JsonOption = False) -> None:
     if json:
         emit_json({"name": meant, "removed": [str(path) for path in gone]})
     elif gone:
-        notice(f"The service {meant} is gone. Removed: {', '.join(str(path) for path in gone)}.")
+        notice(said("The service {name} is gone. Removed: {files}.", name=meant, files=listed(map(str, gone))))
     else:
-        notice(f"There is no service {meant}.")
+        notice(said("There is no service {name}.", name=meant))
     if not gone:
         raise typer.Exit(NEGATIVE)
 
@@ -252,21 +253,22 @@ def _install(command: _Command, *, shown: bool, json: bool) -> None:
     systemd.reload()
     known = systemd.look_at(unit.file_name)
     if changed or not (known.is_up and known.enabled):
-        notice(f"Starting {unit.file_name} …")
+        notice(said("Starting {service} …", service=unit.file_name))
         systemd.start(unit.file_name)
     lingering = lingers()
     if json:
         running = systemd.look_at(unit.file_name)
         emit_json({**_document(unit.name, running), "changed": changed, "lingers": lingering})
         return
-    notice(f"{unit.file_name} {'runs' if changed else 'runs as it did'}: {shlex.join(unit.words)}")
-    notice(f"Its variables, for you alone (0600): {file} ({', '.join(sorted(variables)) or 'none so far'})")
-    notice(f"Its log: journalctl --user -u {unit.file_name} -f")
+    runs, as_before = "{service} runs: {command}", "{service} runs as it did: {command}"
+    notice(said(runs if changed else as_before, service=unit.file_name, command=shlex.join(unit.words)))
+    names = listed(sorted(variables)) or said("none so far")
+    notice(said("Its variables, for you alone (0600): {file} ({names})", file=file, names=names))
+    notice(said("Its log: {command}", command=f"journalctl --user -u {unit.file_name} -f"))
     _tell_of_lingering(lingering)
     if os.environ.get("SUDO_USER") and os.getuid() == 0:
-        notice(
-            f"WARNING: it is a service of root, as sudo was used; as one of {os.environ['SUDO_USER']} leave sudo out."
-        )
+        warning = "WARNING: it is a service of root, as sudo was used; as one of {user} leave sudo out."
+        notice(said(warning, user=os.environ["SUDO_USER"]))
 
 
 def _unit(command: _Command, variables: Path) -> "Unit":
@@ -309,13 +311,15 @@ def _meant(name: str | None, names: list[str]) -> str:
     """The service that is meant. Raises UsageError when there is none of this name, or several and no name."""
     if name in names:
         return str(name)
-    listed = f"There are: {', '.join(names)}." if names else "`nanobot-transcript service install serve` makes one."
+    makes_one = said("`nanobot-transcript service install serve` makes one.")
+    hint = said("There are: {names}.", names=listed(names)) if names else makes_one
     if name is not None:
-        raise UsageError(f"There is no service {name}.", hint=listed)
+        raise UsageError(said("There is no service {name}.", name=name), hint=hint)
     if not names:
-        raise NothingFoundError("No service is installed.", hint=listed)
+        raise NothingFoundError(said("No service is installed."), hint=hint)
     if len(names) > 1:
-        raise UsageError("There are several services.", hint=f"Name one of them: {', '.join(names)}.")
+        hint = said("Name one of them: {names}.", names=listed(names))
+        raise UsageError(said("There are several services."), hint=hint)
     return names[0]
 
 
@@ -345,20 +349,24 @@ def _document(name: str, running: "Running") -> Mapping[str, Any]:
 def _shown(name: str, running: "Running") -> str:
     from nanobot_transcript.cli.service_files import about
 
-    state = running.state
+    state = said(running.state)
     if running.is_up:
-        state += f" since {running.since}"
+        state += said(" since {moment}", moment=running.since)
     elif running.exit_code is not None:
         meaning = _MEANING.get(running.exit_code)
-        state += f", exit code {running.exit_code}" + (f" ({meaning})" if meaning else "")
+        state += said(", exit code {code}", code=running.exit_code) + (
+            said(" ({what})", what=said(meaning)) if meaning else ""
+        )
     if running.restarts:
-        state += f", started again {running.restarts} times"
+        state += said(", started again {count} times", count=running.restarts)
     if not running.enabled:
-        state += ", not started with the machine"
-    return f"{name}: {state}\n  {about(name)}\n  log: journalctl --user -u {_unit_name(name)}"
+        state += said(", not started with the machine")
+    log = said("log: {command}", command=f"journalctl --user -u {_unit_name(name)}")
+    return f"{name}: {state}\n  {about(name)}\n  {log}"
 
 
 def _tell_of_lingering(lingering: bool | None) -> None:
     if not lingering:
-        ends = "It may end" if lingering is None else "It ends"
-        notice(f"{ends} when you log out. `loginctl enable-linger` keeps it running, and starts it with the machine.")
+        may, will = "It may end when you log out.", "It ends when you log out."
+        kept = said(" `loginctl enable-linger` keeps it running, and starts it with the machine.")
+        notice(said(may if lingering is None else will) + kept)

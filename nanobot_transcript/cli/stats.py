@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import chat_keys, shown_name
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_record
@@ -78,7 +79,7 @@ def stats(
 def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
     sizes = {chat.session_key: chat.bytes for chat in store.chats()}
     counted: list[_Chat] = []
-    with progress_bar("Counting") as advance:
+    with progress_bar(said("Counting")) as advance:
         for done, key in enumerate(keys):
             one = _Chat(key, store.members.title_of(key) or "", sizes.get(key, 0))
             names: dict[str, str] = {}
@@ -117,15 +118,17 @@ def _row(one: _Chat) -> list[str]:
 
 def _print_chat(one: _Chat) -> None:
     spoken = one.spoken
-    span = f" from {_time(spoken.first_ms)} to {_time(spoken.last_ms)}" if spoken.messages else ""
+    first, last = _time(spoken.first_ms), _time(spoken.last_ms)
+    span = said(" from {first} to {last}", first=first, last=last) if spoken.messages else ""
     named = f" ({one.title})" if one.title else ""
-    summary = f"{printable(one.session_key + named)}: {amount(spoken.messages, 'message')}{span}, {size(one.bytes)}"
+    messages, chat = amount(spoken.messages, "message"), printable(one.session_key + named)
+    summary = said("{chat}: {messages}{span}, {size}", chat=chat, messages=messages, span=span, size=size(one.bytes))
     console().print(summary, soft_wrap=True)
     numbers = ("messages", "share", "characters")
     rows = [
         [
             printable(speaker.name).replace("\n", " "),
-            speaker.kind,
+            said(speaker.kind),
             number(speaker.messages),
             f"{speaker.messages / spoken.messages:.0%}",
             number(speaker.characters),

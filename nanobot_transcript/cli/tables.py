@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.output import console
 
 __all__ = ["print_table", "shortened"]
@@ -18,11 +19,13 @@ def print_table(
     right: Sequence[str] = (),
     shorten: str | None = None,
 ) -> None:
-    """Print ``rows`` below ``columns``; ``right`` are columns of numbers.
+    """Print ``rows`` below ``columns``, which are told in the person's language; ``right`` are columns of numbers.
 
     On a terminal that is too narrow the cells of ``shorten`` lose their middle; if that is not enough, or without it,
     each row becomes a block that its first cell heads. Elsewhere every value is whole.
     """
+    columns, right = [said(column) for column in columns], [said(column) for column in right]
+    shorten = said(shorten) if shorten is not None else None
     out = console()
     width = out.width if out.is_terminal else None
     fitting = rows
@@ -65,11 +68,11 @@ def _lines(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequenc
 
 
 def _blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[tuple[bool, str]]:
-    label = max(len(column) for column in columns[1:])
+    label = max(_widths(columns, rows[:0])[1:])
     for row in rows:
         yield True, row[0]
         for name, cell in zip(columns[1:], row[1:], strict=True):
-            yield False, f"{_GAP}{name:<{label}}{_GAP}{cell}".rstrip()
+            yield False, f"{_GAP}{_padded(name, label, right=False)}{_GAP}{cell}".rstrip()
 
 
 def _padded(text: str, width: int, *, right: bool) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.moments import SinceOption, UntilOption, day_called, moment_ms
 from nanobot_transcript.cli.naming import is_called, one_chat, require_member
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
-from nanobot_transcript.cli.output import amount, emit_json, notice, number, progress_bar
+from nanobot_transcript.cli.output import amount, emit_json, listed, notice, number, progress_bar
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.platform import group_key
@@ -59,10 +60,10 @@ def export(
       nanobot-transcript export oc_team --format markdown -o team.md
     """
     if json and output is None:
-        raise UsageError("--json prints a summary, so the chat itself needs a file.", hint="Add -o FILE.")
+        raise UsageError(said("--json prints a summary, so the chat itself needs a file."), hint=said("Add -o FILE."))
     from nanobot_transcript.store.exchange import export_chat
 
-    with opened_store(config, store) as opened, progress_bar("Exporting") as progress:
+    with opened_store(config, store) as opened, progress_bar(said("Exporting")) as progress:
         key = one_chat(opened, chat)
         wanted = _wanted(opened, since, until, member)
         require_member(opened, key, member)
@@ -74,7 +75,9 @@ def export(
     if json:
         emit_json({"session_key": key, "format": kind, "messages": count, "file": str(output)})
     elif output is not None:
-        notice(f"{amount(count, 'message')} of {key} {'is' if count == 1 else 'are'} in {output}.")
+        one, several = "{messages} of {chat} is in {file}.", "{messages} of {chat} are in {file}."
+        messages = amount(count, "message")
+        notice(said(one if count == 1 else several, messages=messages, chat=key, file=output))
 
 
 def import_(
@@ -161,9 +164,11 @@ def _created(path: Path, *, force: bool) -> TextIO:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | new | os.O_CLOEXEC, 0o600)
         return os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n")
     except FileExistsError as error:
-        raise UsageError(f"{path} is already there.", hint="Name another file, or add --force.") from error
+        hint = said("Name another file, or add --force.")
+        raise UsageError(said("{path} is already there.", path=path), hint=hint) from error
     except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}.", hint="Name another file.") from error
+        sentence = said("Cannot write {path}: {why}.", path=path, why=error.strerror)
+        raise UsageError(sentence, hint=said("Name another file.")) from error
 
 
 def _target(path: Path, chat: str | None) -> str:
@@ -172,22 +177,26 @@ def _target(path: Path, chat: str | None) -> str:
     key = (group_key(chat) or chat) if chat else session_key_of(path)
     if key is None:
         raise UsageError(
-            f"{path.name} does not say which chat it belongs to.", hint="Add --chat, such as --chat feishu:oc_team."
+            said("{file} does not say which chat it belongs to.", file=path.name),
+            hint=said("Add --chat, such as --chat feishu:oc_team."),
         )
     return key
 
 
 def _tell(path: Path, report: "ImportReport") -> None:
-    parts = [f"{number(report.written)} new", f"{number(report.known)} known"]
-    parts += [f"{number(report.skipped)} skipped"] if report.skipped else []
-    parts += [f"{number(report.bad)} not understood"] if report.bad else []
-    notice(f"{path.name} → {report.session_key} ({report.format}): {', '.join(parts)}.")
+    parts = [said("{count} new", count=number(report.written)), said("{count} known", count=number(report.known))]
+    parts += [said("{count} skipped", count=number(report.skipped))] if report.skipped else []
+    parts += [said("{count} not understood", count=number(report.bad))] if report.bad else []
+    what = f"{path.name} → {report.session_key} ({report.format})"
+    notice(said("{what}: {parts}.", what=what, parts=listed(parts)))
     if report.day_taken is not None:
-        notice(f"  no date given, assumed {report.day_taken} for the first line; use --date DAY if that is wrong.")
+        assumed = "  no date given, assumed {day} for the first line; use --date DAY if that is wrong."
+        notice(said(assumed, day=report.day_taken))
     for line in report.bad_lines[:_SHOWN_BAD_LINES]:
-        notice(f"  line {line.number}: {line.reason}: {line.text}")
+        notice(said("  line {number}: {reason}: {text}", number=line.number, reason=line.reason, text=line.text))
     if report.bad > _SHOWN_BAD_LINES:
-        notice(f"  and {number(report.bad - _SHOWN_BAD_LINES)} more; --json lists the first hundred.")
+        more = number(report.bad - _SHOWN_BAD_LINES)
+        notice(said("  and {count} more; --json lists the first hundred.", count=more))
 
 
 def _document(path: Path, report: "ImportReport") -> dict[str, Any]:

@@ -4,10 +4,11 @@ import sys
 import textwrap
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.moments import moment_ms
 from nanobot_transcript.cli.naming import chat_keys, is_called, nobody_called, one_chat, shown_name
 from nanobot_transcript.cli.options import (
@@ -18,7 +19,17 @@ from nanobot_transcript.cli.options import (
     opened_record,
     opened_store,
 )
-from nanobot_transcript.cli.output import amount, console, emit_json, notice, number, printable, progress_bar, size
+from nanobot_transcript.cli.output import (
+    amount,
+    console,
+    emit_json,
+    listed,
+    notice,
+    number,
+    printable,
+    progress_bar,
+    size,
+)
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.store.naming import listed_chats
@@ -48,7 +59,7 @@ def verify(
     with opened_store(config, store) as opened:
         keys = chat_keys(opened, chat)
         reports: list[VerifyReport] = []
-        with progress_bar("Reading") as advance:
+        with progress_bar(said("Reading")) as advance:
             for done, key in enumerate(keys):
                 reports.append(opened.verify(key))
                 if advance is not None:
@@ -59,9 +70,13 @@ def verify(
     else:
         _print_reports(reports)
     if any(report.read_only for report in reports):
-        notice(f"{opened.place} is read-only: what could be repaired was left as it is.")
+        notice(said("{place} is read-only: what could be repaired was left as it is.", place=opened.place))
     if not ok:
         raise typer.Exit(NEGATIVE)
+
+
+_WILL: Final = "{what} in {where}{when}{known} will be erased from the disk for good."
+_WOULD: Final = "{what} in {where}{when}{known} would be erased from the disk for good."
 
 
 @dataclass(slots=True)
@@ -85,17 +100,18 @@ class _Choice:
         """True when there is nothing to erase; a member is forgotten also without a message."""
         return not self.messages.total() and self.sender is None
 
-    def sentence(self, verb: str = "will") -> str:
+    def sentence(self, form: str = _WILL) -> str:
         """What will be erased, for the person who is asked."""
-        what = f"{amount(self.messages.total(), 'message')}{f' of {self.name}' if self.name else ''}"
+        messages = amount(self.messages.total(), "message")
+        what = said("{messages} of {name}", messages=messages, name=self.name) if self.name else messages
         keys = [self.key] if self.key is not None else list(self.messages)
         where = listed_chats(keys, self.titles.get) if len(keys) == 1 else amount(len(keys), "chat")
-        when = " that are older than the given time" if self.before_ms is not None else ""
+        when = said(" that are older than the given time") if self.before_ms is not None else ""
         everything = self.sender is not None and self.key is None and self.before_ms is None
-        known = " and what the store knows of this member" if everything else ""
-        whose = "this chat" if self.sender is None else "this member"
-        waiting = f" What the outbox has of {whose} goes, too." if self.before_ms is None else ""
-        return f"{what} in {where}{when}{known} {verb} be erased from the disk for good.{waiting}"
+        known = said(" and what the store knows of this member") if everything else ""
+        whose = said("this chat") if self.sender is None else said("this member")
+        waiting = said(" What the outbox has of {whose} goes, too.", whose=whose) if self.before_ms is None else ""
+        return said(form, what=what, where=where, when=when, known=known) + waiting
 
 
 def purge(
@@ -126,7 +142,7 @@ def purge(
       nanobot-transcript purge oc_team --before 90d
     """
     if chat is None and member is None and before is None:
-        raise UsageError("Nothing says what to erase.", hint="Name a chat, --member or --before.")
+        raise UsageError(said("Nothing says what to erase."), hint=said("Name a chat, --member or --before."))
     with opened_record(config, store) as record:
         choice = _choose(record.store, chat, member, moment_ms(before))
         if dry_run:
@@ -140,7 +156,8 @@ def purge(
         emit_json({"erased": dict(choice.messages), "chats": [_document(choice, report) for report in reports]})
     else:
         freed = sum(report.dropped_bytes for report in reports)
-        notice(f"Erased {amount(choice.messages.total(), 'message')}{f', {size(freed)}' if freed else ''}.")
+        messages, more = amount(choice.messages.total(), "message"), f"{said(', ')}{size(freed)}" if freed else ""
+        notice(said("Erased {messages}{more}.", messages=messages, more=more))
     return None
 
 
@@ -174,8 +191,9 @@ def _one_sender(store: "GroupTranscriptStore", member: str, names: dict[str, str
     if member in senders:
         return member
     if len(senders) > 1:
-        listed = ", ".join(f"{sender} ({name})" for sender, name in senders.items())
-        raise UsageError(f"Several members are called {member}.", hint=f"Name one by id: {listed}.")
+        ids = listed(f"{sender} ({name})" for sender, name in senders.items())
+        sentence = said("Several members are called {name}.", name=member)
+        raise UsageError(sentence, hint=said("Name one by id: {ids}.", ids=ids))
     if not senders:
         raise nobody_called(member)
     return next(iter(senders))
@@ -186,7 +204,7 @@ def _tell_only(choice: _Choice, *, json: bool) -> None:
     if json:
         emit_json({"would_erase": dict(choice.messages)})
     elif not choice.is_nothing:
-        console().print(printable(choice.sentence("would")), soft_wrap=True)
+        console().print(printable(choice.sentence(_WOULD)), soft_wrap=True)
         if len(choice.messages) > 1:
             rows = [
                 [printable(key), printable(choice.titles[key] or ""), number(count)]
@@ -198,7 +216,7 @@ def _tell_only(choice: _Choice, *, json: bool) -> None:
 
 def _require_something(choice: _Choice) -> None:
     if choice.is_nothing:
-        notice("Nothing found, nothing to erase.")
+        notice(said("Nothing found, nothing to erase."))
         raise typer.Exit(NEGATIVE)
 
 
@@ -208,24 +226,29 @@ def _ask(choice: _Choice, *, yes: bool, json: bool) -> None:
     _require_something(choice)
     if json or not sys.stdin.isatty():
         raise UsageError(
-            f"Cannot ask without a terminal: {choice.sentence()}", hint="Add --yes to erase without being asked."
+            said("Cannot ask without a terminal: {question}", question=choice.sentence()),
+            hint=said("Add --yes to erase without being asked."),
         )
     notice(choice.sentence())
-    if not typer.confirm("Erase it?", err=True):
-        notice("Nothing was erased.")
+    if not typer.confirm(said("Erase it?"), err=True):
+        notice(said("Nothing was erased."))
         raise typer.Exit(NEGATIVE)
 
 
 def _print_reports(reports: "list[VerifyReport]") -> None:
     numbers = ("segments", "size", "lines", "messages", "changes")
     print_table(["", "chat", *numbers], [_row(report) for report in reports], right=numbers, shorten="chat")
+    from nanobot_transcript.cli.wrapping import wrap
+
     out = console()
     for report in reports:
         explained = _explained(report)
         if explained:
             out.print(f"{_sign(report)} {printable(report.session_key)}", soft_wrap=True)
         for sentence in explained:
-            out.print(textwrap.indent(textwrap.fill(printable(sentence), out.width - 4), "    "), soft_wrap=True)
+            out.print(
+                textwrap.indent("\n".join(wrap(printable(sentence), out.width - 4, whole=True)), "    "), soft_wrap=True
+            )
 
 
 def _row(report: "VerifyReport") -> list[str]:
@@ -240,15 +263,15 @@ def _sign(report: "VerifyReport") -> str:
 
 def _explained(report: "VerifyReport") -> list[str]:
     """What was found, as sentences."""
-    found = [f"repaired: {sentence}." for sentence in report.healed]
-    found += [f"not repaired: {sentence}." for sentence in report.unmended]
+    found = [said("repaired: {sentence}.", sentence=sentence) for sentence in report.healed]
+    found += [said("not repaired: {sentence}.", sentence=sentence) for sentence in report.unmended]
     if report.torn_lines:
         half = amount(report.torn_lines, "half line")
-        found.append(f"{half}, left by a process that was killed while writing; ignored by readers.")
+        found.append(half + said(", left by a process that was killed while writing; ignored by readers."))
     if report.foreign_lines:
         foreign = amount(report.foreign_lines, "foreign line")
-        found.append(f"{foreign}, not written by this program; left in place, ignored by readers.")
+        found.append(foreign + said(", not written by this program; left in place, ignored by readers."))
     if report.duplicates:
         doubled = amount(report.duplicates, "duplicate message")
-        found.append(f"{doubled}, with the id of an earlier one; another program wrote to the file.")
+        found.append(doubled + said(", with the id of an earlier one; another program wrote to the file."))
     return found

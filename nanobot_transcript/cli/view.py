@@ -6,6 +6,7 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.message_names import SHORT, short_id
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import shown_name
@@ -111,7 +112,7 @@ class View:
     def _text(self, session_key: str, entry: Entry) -> str:
         op = entry.get("op")
         if op in ("recall", "redact"):
-            return "⌫ took a message back"
+            return said("⌫ took a message back")
         if op is not None and op != "edit":
             return f"({op})"
         from nanobot_transcript.turns.speakers import id_at  # that room takes a while to import
@@ -119,7 +120,7 @@ class View:
         mark = "✎ " if op == "edit" or entry.get("edited") else ""
         replied = self._names.get((session_key, id_at(entry, "reply_to") or ""))
         head = f"↪ {replied}: " if replied else ""
-        return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or 'empty'})"))
+        return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or said('empty')})"))
 
     def _on_a_line(self, session_key: str, entry: Entry, name: str, text: str) -> None:
         short = f"{_short(entry):<{SHORT}}  " if self._ids else ""

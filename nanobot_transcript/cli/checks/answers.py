@@ -1,9 +1,10 @@
 """Do the minds of the bots answer?"""
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nanobot_transcript.cli.again import again
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
@@ -25,31 +26,37 @@ def check(record: "Record", *, noted: bool = True, untold: str = "") -> list[Fin
     found = [each for each in tallies_since(record.decisions, time.time() * 1000 - DAY_MS) if each.ended]
     failing = [_failing(each) for each in found if each.failed]
     if not noted:
-        return [*failing, _NOT_NOTED]
+        return [*failing, _not_noted()]
     return failing or ([_well(found, untold)] if found else [])
 
 
-_NOT_NOTED: Final = Finding(
-    "answers",
-    "info",
-    "gate.log is false: nobody can tell whether answers fail.",
-    "Set gate.log to true.",
-)
+def _not_noted() -> Finding:
+    message = said("gate.log is false: nobody can tell whether answers fail.")
+    return Finding("answers", "info", message, said("Set gate.log to true."))
 
 
 def _well(found: "Sequence[Tally]", untold: str) -> Finding:
     total = sum(each.ended for each in found)
-    sentence = "The answer of the last day was sent" if total == 1 else f"All {total} answers of the last day were sent"
+    one, several = "The answer of the last day was sent", "All {total} answers of the last day were sent"
+    sentence = said(one) if total == 1 else said(several, total=total)
     if not untold:
-        return Finding("answers", "ok", f"{sentence}.")
-    message = f"{sentence}, as far as {untold} tells: it does not say when its model fails."
-    return Finding("answers", "info", message, "Upgrade nanobot-ai: 0.3.5 says it.")
+        return Finding("answers", "ok", said("{sentence}.", sentence=sentence))
+    message = said(
+        "{sentence}, as far as {host} tells: it does not say when its model fails.", sentence=sentence, host=untold
+    )
+    return Finding("answers", "info", message, said("Upgrade nanobot-ai: 0.3.5 says it."))
 
 
 def _failing(found: "Tally") -> Finding:
-    message = f"{found.agent}: {found.failed} of {found.ended} answers of the last day failed; newest: {found.why}"
-    fix = f"Check the log of {found.agent}"
+    message = said(
+        "{agent}: {failed} of {ended} answers of the last day failed; newest: {why}",
+        agent=found.agent,
+        failed=found.failed,
+        ended=found.ended,
+        why=found.why,
+    )
     if not found.message_id:  # in a private chat
-        return Finding("answers", "warning", message, f"{fix}.")
+        return Finding("answers", "warning", message, said("Check the log of {agent}.", agent=found.agent))
     explain = again("gate explain", found.chat, found.message_id)
-    return Finding("answers", "warning", message, f"{fix}; `{explain}` shows that answer.")
+    fix = said("Check the log of {agent}; `{explain}` shows that answer.", agent=found.agent, explain=explain)
+    return Finding("answers", "warning", message, fix)

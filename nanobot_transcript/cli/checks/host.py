@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.checks import mode
 from nanobot_transcript.cli.checks.installation import version_of
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.output import listed
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.finding import Finding
 
@@ -26,6 +28,8 @@ _REINSTALL: Final = (
     "Reinstall it: pip install --force-reinstall --no-deps nanobot-transcript, or from a clone: "
     "pip install --force-reinstall --no-deps /path/to/nanobot-transcript."
 )
+_NO_PACKAGE: Final = "The plugin's own package cannot be imported: {error}."
+_NO_ENTRY_POINT: Final = "nanobot cannot find the plugin: its entry point is missing."
 _NOT_NEEDED: Final = (
     "nanobot is not installed in this environment. Bots with a responder do not need it: "
     "`nanobot-transcript run` runs them."
@@ -36,16 +40,16 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
     """Findings about nanobot and the plugin in this environment."""
     found = version_of("nanobot-ai")
     if found is None and loaded is not None and loaded.run_accounts:
-        return [Finding("nanobot", "info", _NOT_NEEDED), mode.check(loaded, nanobot=False)]
+        return [Finding("nanobot", "info", said(_NOT_NEEDED)), mode.check(loaded, nanobot=False)]
     if found is None:
         message = "nanobot is not installed in this environment: the store and the commands work, the plugin does not."
         fix = (
             "Run doctor in nanobot's environment, or install both here: pip install 'nanobot-transcript[nanobot]', "
             "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
         )
-        return [Finding("nanobot", "warning", message, fix)]
+        return [Finding("nanobot", "warning", said(message), said(fix))]
     seen = _taken_hold_of(found)
-    findings = [*seen, _plugin(seen[0].fix or _REINSTALL)]
+    findings = [*seen, _plugin(seen[0].fix or said(_REINSTALL))]
     if loaded is not None:
         findings += [mode.check(loaded, nanobot=True), *_traces(store)]
     return findings
@@ -68,7 +72,7 @@ def _taken_hold_of(found: str) -> list[Finding]:
     try:
         from transcript_channels.nanobot_host.seams import check_seams
     except ImportError as error:
-        return [Finding("seams", "error", f"The plugin's own package cannot be imported: {error}.", _REINSTALL)]
+        return [Finding("seams", "error", said(_NO_PACKAGE, error=error), said(_REINSTALL))]
     seams = check_seams()
     return [_version(found, seams), *_seams(seams)]
 
@@ -78,22 +82,23 @@ def _version(found: str, seams: "list[SeamFinding]") -> Finding:
 
     notice = untried(found, seams)
     if not notice:
-        return Finding("nanobot", "ok", f"nanobot {found} is installed.")
+        return Finding("nanobot", "ok", said("nanobot {version} is installed.", version=found))
     if is_supported(found):
         return Finding("nanobot", "info", notice)
-    fix = f"pip install '{SUPPORTED}', or look for a newer nanobot-transcript."
+    fix = said("pip install '{nanobot}', or look for a newer nanobot-transcript.", nanobot=SUPPORTED)
     return Finding("nanobot", "warning", notice, fix)
 
 
 def _seams(seams: "list[SeamFinding]") -> list[Finding]:
     missing = [Finding("seams", "error", seam.message, seam.fix) for seam in seams if seam.severity != "ok"]
-    return missing or [Finding("seams", "ok", f"All {len(seams)} places that the plugin hooks into are there.")]
+    there = said("All {count} places that the plugin hooks into are there.", count=len(seams))
+    return missing or [Finding("seams", "ok", there)]
 
 
 def _plugin(fix: str) -> Finding:
     points = [point for point in entry_points(group=_GROUP) if point.name == _NAME]
     if not points:
-        return Finding("plugin", "error", "nanobot cannot find the plugin: its entry point is missing.", _INSTALL)
+        return Finding("plugin", "error", said(_NO_ENTRY_POINT), said(_INSTALL))
     return _loaded(points[0], fix)
 
 
@@ -101,8 +106,9 @@ def _loaded(point: EntryPoint, fix: str) -> Finding:
     try:
         point.load()
     except (ImportError, AttributeError) as error:
-        return Finding("plugin", "error", f"nanobot finds the plugin but cannot load it: {error}.", fix)
-    return Finding("plugin", "ok", "nanobot finds the plugin and can load it.")
+        message = said("nanobot finds the plugin but cannot load it: {error}.", error=error)
+        return Finding("plugin", "error", message, fix)
+    return Finding("plugin", "ok", said("nanobot finds the plugin and can load it."))
 
 
 def _traces(store: "GroupTranscriptStore | None") -> list[Finding]:
@@ -115,21 +121,24 @@ def _traces(store: "GroupTranscriptStore | None") -> list[Finding]:
         return [Finding("activity", "error", str(error), error.hint)]
     if not bots:
         fix = "Start a gateway with a Feishu channel; it then registers right away. If it does not, check its log."
-        return [Finding("activity", "info", "No bot with the plugin has used this store yet.", fix)]
+        return [Finding("activity", "info", said("No bot with the plugin has used this store yet."), said(fix))]
     at_work = [bot for bot in bots if not bot.silent]
     if not at_work:
-        message = f"{', '.join(bot.name for bot in bots)} gave no sign of life for 30 days."
-        return [Finding("activity", "info", message, "Start their gateways. If they are running, check their logs.")]
-    names = ", ".join(bot.name for bot in at_work)
+        message = said("{names} gave no sign of life for 30 days.", names=listed(bot.name for bot in bots))
+        fix = said("Start their gateways. If they are running, check their logs.")
+        return [Finding("activity", "info", message, fix)]
+    names = listed(bot.name for bot in at_work)
     if not chats:
         fix = "Say something in a group. If it is not recorded, grant the bots the scope im:message.group_msg."
-        return [Finding("activity", "info", f"{names} used this store, but no message has been recorded yet.", fix)]
+        message = said("{names} used this store, but no message has been recorded yet.", names=names)
+        return [Finding("activity", "info", message, said(fix))]
     age = max(0, int(time.time() - max(chat.last_write_ms for chat in chats) / 1000))
-    return [Finding("activity", "ok", f"{names} used this store; the last line was written {_ago(age)} ago.")]
+    message = said("{names} used this store; the last line was written {ago} ago.", names=names, ago=_ago(age))
+    return [Finding("activity", "ok", message)]
 
 
 def _ago(seconds: int) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+    for unit, length in (("{count} days", 86_400), ("{count} hours", 3600), ("{count} minutes", 60)):
         if seconds >= 2 * length:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} seconds"
+            return said(unit, count=seconds // length)
+    return said("{count} seconds", count=seconds)

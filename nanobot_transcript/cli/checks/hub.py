@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.output import listed
 from nanobot_transcript.files.lock import is_held
 from nanobot_transcript.finding import Finding
 
@@ -36,32 +38,35 @@ def check(loaded: "Settings") -> list[Finding]:
     from nanobot_transcript.settings.addresses import url_of
 
     if loaded.hub.port == 0:
-        return [Finding("hub", "info", "hub.port is 0: only the hub itself knows where it listens.")]
+        return [Finding("hub", "info", said("hub.port is 0: only the hub itself knows where it listens."))]
     url = url_of(loaded.hub.host, loaded.hub.port)
     answer = _asked(url, _token(loaded))
     found = [_hub(url, answer)]
     found += _assistant(loaded, url, answer)
     if answer.pages:
-        found.append(_served("io", "io" in answer.pages, url, f"Scripts reach agents at {url}/agent/input/SESSION."))
+        scripts = said("Scripts reach agents at {url}/agent/input/SESSION.", url=url)
+        found.append(_served("io", "io" in answer.pages, url, scripts))
     return found
 
 
 def _hub(url: str, answer: _Answer) -> Finding:
     if answer.pages:
-        return Finding("hub", "ok", f"A hub is running at {url}; its pages: {', '.join(sorted(answer.pages))}.")
+        message = said("A hub is running at {url}; its pages: {pages}.", url=url, pages=listed(sorted(answer.pages)))
+        return Finding("hub", "ok", message)
     if answer.status == 403:
         fix = "People need a separate token: set hub.page_token, and restart the hub."
-        return Finding(
-            "hub", "info", f"A hub is running at {url}, but no token in these settings opens its pages.", fix
-        )
+        message = said("A hub is running at {url}, but no token in these settings opens its pages.", url=url)
+        return Finding("hub", "info", message, said(fix))
     if answer.status == 401:
         fix = "If hub.page_token or hub.tokens were changed, restart the hub. Otherwise correct them."
-        return Finding("hub", "warning", f"The hub at {url} does not know the token in these settings.", fix)
+        message = said("The hub at {url} does not know the token in these settings.", url=url)
+        return Finding("hub", "warning", message, said(fix))
     if answer.status:
         fix = "Stop the program that uses the port, or choose another hub.port."
-        return Finding("hub", "warning", f"Something answers at {url}, but it is not a hub of this version.", fix)
+        message = said("Something answers at {url}, but it is not a hub of this version.", url=url)
+        return Finding("hub", "warning", message, said(fix))
     fix = "Start it with `nanobot-transcript serve`. Pages, mail, questions to people and the IO bridge need it."
-    return Finding("hub", "info", f"No hub answers at {url}.", fix)
+    return Finding("hub", "info", said("No hub answers at {url}.", url=url), said(fix))
 
 
 def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Finding]:
@@ -69,19 +74,21 @@ def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Findin
     is_known = bool(answer.pages) or not answer.status  # who refuses us may be the one that has them
     if is_known and not serves and _is_held(folder / _LOCK):
         fix = "Use that hub, or give this one its own folder (hub.data_dir)."
-        sentence = f"Another hub than the one at {url} already serves the questions in {folder}."
-        yield Finding("assistant", "warning", sentence, fix)
+        sentence = "Another hub than the one at {url} already serves the questions in {folder}."
+        yield Finding("assistant", "warning", said(sentence, url=url, folder=folder), said(fix))
     elif answer.pages:
         token = "?token=TOKEN" if loaded.hub_wants_tokens or loaded.assistant.tokens else ""
         alone = bool(loaded.hub_wants_tokens and loaded.assistant.tokens)
-        more = " A token from assistant.tokens opens only Questions there." if alone else ""
-        yield _served("assistant", serves, url, f"People answer agents at {url}/{token}#/questions.{more}")
+        more = said(" A token from assistant.tokens opens only Questions there.") if alone else ""
+        people = said("People answer agents at {address}.", address=f"{url}/{token}#/questions")
+        yield _served("assistant", serves, url, people + more)
 
 
 def _served(name: str, there: bool, url: str, sentence: str) -> Finding:
     if there:
         return Finding(name, "ok", sentence)
-    return Finding(name, "info", f"The hub at {url} does not serve {name}.", "Check hub.servers and the hub's log.")
+    message = said("The hub at {url} does not serve {name}.", url=url, name=name)
+    return Finding(name, "info", message, said("Check hub.servers and the hub's log."))
 
 
 def _token(loaded: "Settings") -> str:

@@ -5,6 +5,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.finding import Finding
 
 __all__ = ["check", "version_of"]
@@ -12,9 +13,12 @@ __all__ = ["check", "version_of"]
 
 def check() -> list[Finding]:
     """Findings about Python, this package and the Feishu SDK."""
-    ours = version_of("nanobot-transcript") or "not installed"
-    python = f"Python {platform.python_version()} in {sys.prefix}"
-    return [Finding("version", "ok", f"nanobot-transcript {ours}, {python}."), _lark()]
+    ours = version_of("nanobot-transcript") or said("not installed")
+    python = platform.python_version()
+    message = said(
+        "nanobot-transcript {ours}, Python {python} in {prefix}.", ours=ours, python=python, prefix=sys.prefix
+    )
+    return [Finding("version", "ok", message), _lark()]
 
 
 def version_of(distribution: str) -> str | None:
@@ -27,6 +31,8 @@ def version_of(distribution: str) -> str | None:
 
 def _lark() -> Finding:
     if find_spec("lark_oapi") is not None:
-        return Finding("lark-oapi", "ok", f"lark-oapi {version_of('lark-oapi') or ''} is installed.")
+        return Finding(
+            "lark-oapi", "ok", said("lark-oapi {version} is installed.", version=version_of("lark-oapi") or "")
+        )
     fix = "If bots talk to Feishu from here: pip install 'lark-oapi>=1.5,<2'."
-    return Finding("lark-oapi", "warning", "The Feishu SDK lark-oapi is not installed.", fix)
+    return Finding("lark-oapi", "warning", said("The Feishu SDK lark-oapi is not installed."), said(fix))

@@ -3,7 +3,8 @@
 import time
 from typing import TYPE_CHECKING, Final
 
-from nanobot_transcript.cli.output import amount
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.output import amount, number
 from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
@@ -29,22 +30,32 @@ def check(settings: "LoadedSettings", record: "Record") -> list[Finding]:
     least, questions = max(_LEAST, _SHARE * made.asked), amount(made.asked, "question")
     found: list[Finding] = []
     if made.late >= least:
-        message = f"The judge did not answer {made.late:,} of {questions} of the last day in time."
+        message = said(
+            "The judge did not answer {late} of {questions} of the last day in time.",
+            late=number(made.late),
+            questions=questions,
+        )
         found.append(Finding("judge", "warning", message, _mend_time(settings)))
     if made.failed >= least:
-        message = f"The judge could not be asked {made.failed:,} of {questions} of the last day."
+        message = said(
+            "The judge could not be asked {failed} of {questions} of the last day.",
+            failed=number(made.failed),
+            questions=questions,
+        )
         found.append(Finding("judge", "warning", message, _mend_endpoint()))
-    answered = made.asked - made.late - made.failed
-    return found or [Finding("judge", "ok", f"The judge answered {answered:,} of {questions} of the last day.")]
+    answered = number(made.asked - made.late - made.failed)
+    well = said("The judge answered {answered} of {questions} of the last day.", answered=answered, questions=questions)
+    return found or [Finding("judge", "ok", well)]
 
 
 def _mend_time(settings: "LoadedSettings") -> str:
     judge = settings.gate.judge
-    return (
-        f"It is waited for {judge.timeout:g} s. Raise gate.judge.timeout, name a faster gate.judge.model, or set "
-        "gate.judge.kind to off; `nanobot-transcript gate eval --judge FILE --record` tells how long it takes."
+    return said(
+        "It is waited for {seconds} s. Raise gate.judge.timeout, name a faster gate.judge.model, or set "
+        "gate.judge.kind to off; `nanobot-transcript gate eval --judge FILE --record` tells how long it takes.",
+        seconds=f"{judge.timeout:g}",
     )
 
 
 def _mend_endpoint() -> str:
-    return "The log of the bot says why; check gate.judge.base_url, gate.judge.model and gate.judge.api_key."
+    return said("The log of the bot says why; check gate.judge.base_url, gate.judge.model and gate.judge.api_key.")

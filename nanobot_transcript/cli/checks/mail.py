@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.finding import Finding
 
 __all__ = ["check"]
@@ -16,25 +17,26 @@ def check(root: Path, *, archiving: bool) -> list[Finding]:
     try:
         return list(_findings(root, archiving=archiving))
     except OSError as error:
-        fix = "Give this user access, or set mail.store to another place."
-        return [Finding("mail", "error", f"{root} cannot be accessed: {error.strerror}.", fix)]
+        fix = said("Give this user access, or set mail.store to another place.")
+        message = said("{path} cannot be accessed: {why}.", path=root, why=error.strerror)
+        return [Finding("mail", "error", message, fix)]
 
 
 def _findings(root: Path, *, archiving: bool) -> Iterator[Finding]:
     if not root.exists():
-        yield Finding("mail", "info", f"{root} does not exist yet; the first agent creates it.")
+        yield Finding("mail", "info", said("{path} does not exist yet; the first agent creates it.", path=root))
         return
     found = root.stat()
     if not stat.S_ISDIR(found.st_mode):
         fix = "Move it away, or set mail.store to another place."
-        yield Finding("mail", "error", f"{root} is not a directory.", fix)
+        yield Finding("mail", "error", said("{path} is not a directory.", path=root), said(fix))
         return
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
-        fix = f"Make {root} writable for this user, or set mail.store to another place."
-        yield Finding("mail", "error", f"{root} cannot be read and written.", fix)
+        fix = said("Make {path} writable for this user, or set mail.store to another place.", path=root)
+        yield Finding("mail", "error", said("{path} cannot be read and written.", path=root), fix)
         return
     if stat.S_IMODE(found.st_mode) & 0o077:
-        yield Finding("mail", "warning", f"Others can read {root}.", f"chmod -R go-rwx {root}")
+        yield Finding("mail", "warning", said("Others can read {path}.", path=root), f"chmod -R go-rwx {root}")
     yield from _contents(root, archiving=archiving)
 
 
@@ -44,9 +46,9 @@ def _contents(root: Path, *, archiving: bool) -> Iterator[Finding]:
 
     for each in glance(MailStore(root)):
         if each.check == "archiver" and not archiving:
-            yield Finding("mail", "info", "Mail is not archived in git: mail.archive.enabled is off.")
+            yield Finding("mail", "info", said("Mail is not archived in git: mail.archive.enabled is off."))
         else:
             yield Finding("mail", each.severity, each.message, each.fix)
     if shutil.which("git") is None:
         fix = "Install git. Mail is archived without it, but guards cannot be installed or checked."
-        yield Finding("mail", "warning", "git is not installed.", fix)
+        yield Finding("mail", "warning", said("git is not installed."), said(fix))

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.language import said
 from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
@@ -14,9 +15,7 @@ _LISTENING: Final = (
     "the bots do not decide together who answers."
 )
 _LISTENING_RUN: Final = "groups.mode is listen. Under `nanobot-transcript run` the bots decide together who answers."
-_LISTENING_BOTH: Final = (
-    f"{_LISTENING_RUN} Under nanobot they do not: each bot answers what nanobot's own group policy lets through."
-)
+_NOT_UNDER_NANOBOT: Final = " Under nanobot they do not: each bot answers what nanobot's own group policy lets through."
 _AS_IN_THE_DEMO: Final = (
     "To have them decide together, as in the demo, set groups.mode to gate, "
     "and relay.mode to mentions so that they hear each other."
@@ -30,21 +29,26 @@ def check(loaded: "LoadedSettings", *, nanobot: bool) -> Finding:
     """What the mode of the settings means where ``nanobot`` is installed, and for the bots that ``run`` runs."""
     groups, runs = loaded.groups, bool(loaded.run_accounts)
     if not groups.policy.active:
-        what = "The bots of `nanobot-transcript run` are" if runs and not nanobot else "The plugin is"
-        sentence = f"{what} switched off ({loaded.origin_of('groups.mode')})."
-        return Finding("mode", "warning", sentence, "Set groups.mode to listen.")
+        bots, plugin = (
+            "The bots of `nanobot-transcript run` are switched off ({origin}).",
+            "The plugin is switched off ({origin}).",
+        )
+        sentence = said(bots if runs and not nanobot else plugin, origin=loaded.origin_of("groups.mode"))
+        return Finding("mode", "warning", sentence, said("Set groups.mode to listen."))
     if groups.mode == "gate":
-        return Finding("mode", "ok", "groups.mode is gate: the bots decide together, from the record, who answers.")
+        return Finding(
+            "mode", "ok", said("groups.mode is gate: the bots decide together, from the record, who answers.")
+        )
     if groups.mode == "listen":
         return _listening(nanobot=nanobot, runs=runs)
     if groups.mode == "observe" and runs:
-        return Finding("mode", "info", _SILENT_RUN, "To let them answer, set groups.mode to gate.")
-    return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
+        return Finding("mode", "info", said(_SILENT_RUN), said("To let them answer, set groups.mode to gate."))
+    return Finding("mode", "ok", said("groups.mode is {mode}.", mode=groups.mode))
 
 
 def _listening(*, nanobot: bool, runs: bool) -> Finding:
     if not runs:
-        return Finding("mode", "info", _LISTENING, _AS_IN_THE_DEMO)
+        return Finding("mode", "info", said(_LISTENING), said(_AS_IN_THE_DEMO))
     if nanobot:
-        return Finding("mode", "info", _LISTENING_BOTH, _AS_IN_THE_DEMO)
-    return Finding("mode", "ok", _LISTENING_RUN)
+        return Finding("mode", "info", said(_LISTENING_RUN) + said(_NOT_UNDER_NANOBOT), said(_AS_IN_THE_DEMO))
+    return Finding("mode", "ok", said(_LISTENING_RUN))

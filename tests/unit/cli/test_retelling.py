@@ -1,0 +1,94 @@
+"""Sentences of other rooms and of the parser are told again in Chinese, by their form."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+import nanobot_transcript
+import transcript_channels
+import transcript_mcp
+from nanobot_transcript.cli import main
+from nanobot_transcript.cli.language import speak
+from nanobot_transcript.cli.retelling import retold
+
+ROOMS = [Path(room.__file__).parent for room in (nanobot_transcript, transcript_mcp, transcript_channels, typer)]
+CHINESE: dict[str, str] = json.loads((ROOMS[0] / "cli" / "chinese_of_others.json").read_text(encoding="utf-8"))
+PLACE = re.compile(r"\{\d\}")
+MARKS = re.compile(r"[.,:;()']")
+PUT_TOGETHER = {
+    "Missing argument",
+    "No archiver runs",
+    "The archiver runs",
+    "Set the environment variables",
+    "or write the value itself",
+    "or write the values themselves",
+    "requires an argument",
+}
+"""What no source says in one piece."""
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    yield
+    speak(None)
+
+
+def words(form: str) -> list[str]:
+    """What stands between the places and the marks of a form."""
+    parts = (" ".join(part.split()) for part in MARKS.split(PLACE.sub(".", form)))
+    return [part for part in parts if part]
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("There is no chat oc_x.", "没有群 oc_x。"),
+        ("/a: b cannot be written: Permission denied.", "/a: b 无法写入：Permission denied。"),
+        (
+            "a (b) refers to ${C}, which is not set.\nThe clock is plausible.",
+            "a（b）引用了 ${C}，但它没有设置。\n时钟正常。",
+        ),
+        ("Nobody has said so before.", "Nobody has said so before."),
+    ],
+)
+def test_a_sentence_is_known_by_its_form(english: str, chinese: str) -> None:
+    speak("zh")
+    assert retold(english) == chinese
+
+
+def test_in_english_everything_stays_as_it_is() -> None:
+    speak("en")
+    assert retold("There is no chat oc_x.") == "There is no chat oc_x."
+
+
+def test_every_form_is_of_a_sentence_that_somebody_says() -> None:
+    texts = {
+        " ".join(node.value.split())
+        for room in ROOMS
+        for path in room.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 500
+    }
+    everything = "\n".join(texts)
+    parts = {part for form in CHINESE for part in words(form)}
+    assert {part for part in parts if part not in everything} == PUT_TOGETHER
+
+
+def test_both_have_the_same_places() -> None:
+    assert [form for form, chinese in CHINESE.items() if {*PLACE.findall(form)} != {*PLACE.findall(chinese)}] == []
+
+
+def test_what_the_parser_refuses_is_told_in_chinese(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert main(["tail", "--nope"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("用法：")
+    assert "查看帮助。\n" in told
+    assert "错误：没有选项 --nope" in told
