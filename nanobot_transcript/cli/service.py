@@ -235,6 +235,8 @@ def _install(command: _Command, *, shown: bool, json: bool) -> None:
     from nanobot_transcript.cli import service_files, service_variables
     from nanobot_transcript.cli.systemd import Systemd, lingers
 
+    if shown and json:
+        raise UsageError("--print prints a unit file, which is no JSON.", hint="Leave --print or --json out.")
     systemd = None if shown else Systemd()
     file = service_files.variables_file(command.name)
     unit = _unit(command, file)  # refuses a name before it is part of a path
@@ -251,7 +253,8 @@ def _install(command: _Command, *, shown: bool, json: bool) -> None:
     changed |= service_variables.put(file, unit.name, unit.file_name, variables)
     systemd.reload()
     known = systemd.look_at(unit.file_name)
-    if changed or not (known.is_up and known.enabled):
+    changed |= not (known.is_up and known.enabled)
+    if changed:
         notice(f"Starting {unit.file_name} …")
         systemd.start(unit.file_name)
     lingering = lingers()
@@ -352,7 +355,7 @@ def _shown(name: str, running: "Running") -> str:
         meaning = _MEANING.get(running.exit_code)
         state += f", exit code {running.exit_code}" + (f" ({meaning})" if meaning else "")
     if running.restarts:
-        state += f", started again {running.restarts} times"
+        state += f", started again {'once' if running.restarts == 1 else f'{running.restarts} times'}"
     if not running.enabled:
         state += ", not started with the machine"
     return f"{name}: {state}\n  {about(name)}\n  log: journalctl --user -u {_unit_name(name)}"
