@@ -51,7 +51,7 @@ def change(path: Path, to: Change) -> bool:
     try:
         path = path.resolve()
     except (OSError, RuntimeError) as error:
-        raise ConfigError(f"{path} is a broken link.", hint="Correct the link.") from error
+        raise _broken(path) from error
     try:
         if not path.parent.is_dir():
             if to(content(path)) is None:
@@ -69,6 +69,8 @@ def change(path: Path, to: Change) -> bool:
 
 
 def _put(path: Path, wanted: bytes | None) -> None:
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+        raise ConfigError(f"{path} is read-only.", hint="Allow it to be written with `chmod u+w`, then try again.")
     left = re.compile(re.escape(path.name) + r"\.\d+-\d+\.new")
     for beside in path.parent.iterdir():
         if left.fullmatch(beside.name):
@@ -102,4 +104,10 @@ def _locked(folder: int) -> bool:
 
 
 def _failure(path: Path, error: OSError) -> ConfigError:
+    if error.errno == errno.ELOOP:
+        return _broken(path)
     return ConfigError(f"{path} cannot be changed: {error.strerror}.", hint="Check who may write there.")
+
+
+def _broken(path: Path) -> ConfigError:
+    return ConfigError(f"{path} is a broken link.", hint="Correct the link.")

@@ -1,5 +1,6 @@
 """The rules in a client's file of instructions: for the servers that are configured, and only when a person agrees."""
 
+import os
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -98,7 +99,8 @@ def rules_taken_out(client: Client, scope: Scope | None) -> Instructions:
 def _shares(other: Client, scope: Scope | None, path: Path) -> bool:
     if not other.rules or (scope is not None and scope not in other.rules):
         return False
-    return other.rules_path(scope, Path.home(), Path.cwd()).resolve() == path.resolve()
+    theirs = other.rules_path(scope, Path.home(), Path.cwd())
+    return os.path.realpath(theirs) == os.path.realpath(path)  # which has an answer for links in a ring, too
 
 
 def _tolerant(client: Client, scope: Scope | None, offered: Collection[str]) -> set[str]:

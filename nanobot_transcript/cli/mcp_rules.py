@@ -1,5 +1,6 @@
 """A short block for the file of instructions that an agent reads: when to ask, when to report, when to read mail."""
 
+import codecs
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -54,10 +55,13 @@ def with_block(path: Path, known: bytes | None, rules: str, preface: str = "") -
     """The file with the block in place of an earlier one, else at its end. ``preface`` is for a file that is new.
 
     A block that stands alone on its last line leaves room for nothing: a file without a line end at its end gets none,
-    so that ``without_block`` gives back what there was. Raises ConfigError for marks that do not fit.
+    so that ``without_block`` gives back what there was. Raises ConfigError for marks that do not fit, and for a file
+    in UTF-16: nobody could read both.
     """
     if known is None:
         return f"{preface}{rules}\n".encode()
+    if known.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in known:
+        raise ConfigError(f"{path} is not UTF-8.", hint="Save it as UTF-8, then try again.")
     text = _text(known)
     new_line = "\r\n" if "\r\n" in text else "\n"
     rules = rules.replace("\n", new_line)

@@ -236,6 +236,8 @@ def _install(command: _Command, *, shown: bool, json: bool) -> None:
     from nanobot_transcript.cli import service_files, service_variables
     from nanobot_transcript.cli.systemd import Systemd, lingers
 
+    if shown and json:
+        raise UsageError("--print prints a unit file, which is no JSON.", hint="Leave --print or --json out.")
     systemd = None if shown else Systemd()
     file = service_files.variables_file(command.name)
     unit = _unit(command, file)  # refuses a name before it is part of a path
@@ -252,7 +254,8 @@ def _install(command: _Command, *, shown: bool, json: bool) -> None:
     changed |= service_variables.put(file, unit.name, unit.file_name, variables)
     systemd.reload()
     known = systemd.look_at(unit.file_name)
-    if changed or not (known.is_up and known.enabled):
+    changed |= not (known.is_up and known.enabled)
+    if changed:
         notice(said("Starting {service} …", service=unit.file_name))
         systemd.start(unit.file_name)
     lingering = lingers()
@@ -358,7 +361,9 @@ def _shown(name: str, running: "Running") -> str:
             said(" ({what})", what=said(meaning)) if meaning else ""
         )
     if running.restarts:
-        state += said(", started again {count} times", count=running.restarts)
+        once = running.restarts == 1
+        again = said(", started again once") if once else said(", started again {count} times", count=running.restarts)
+        state += again
     if not running.enabled:
         state += said(", not started with the machine")
     log = said("log: {command}", command=f"journalctl --user -u {_unit_name(name)}")

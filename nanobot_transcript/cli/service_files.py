@@ -21,7 +21,7 @@ __all__ = ["about", "installed", "remove", "unit_file", "variables_file", "write
 def installed() -> list[str]:
     """The names of the services whose unit files are ours."""
     files = _units().glob(f"{PREFIX}*.service")
-    return sorted(path.stem.removeprefix(PREFIX) for path in files if _text(path).startswith(MARK))
+    return sorted(path.stem.removeprefix(PREFIX) for path in files if _is_ours(path))
 
 
 def unit_file(name: str) -> Path:
@@ -42,8 +42,8 @@ def about(name: str) -> str:
 def write(unit: "Unit", *, update: bool) -> bool:
     """Have the unit's file; true when it was another one or none before.
 
-    Without ``update`` only for the command that it is for already. Raises UsageError for another one's file and
-    ConfigError when it cannot be written.
+    Without ``update`` only for the command that it is for already; a link stays one. Raises UsageError for another
+    one's file and ConfigError when it cannot be written or is masked.
     """
     path, text = unit_file(unit.name), unit.text()
     known = _text(path)
@@ -56,10 +56,16 @@ def write(unit: "Unit", *, update: bool) -> bool:
         )
     if known == text:
         return False
+    target = Path(os.path.realpath(path))
+    if target == Path(os.devnull):
+        raise ConfigError(
+            f"{path.name} cannot be installed: it is masked.",
+            hint=f"Unmask it with `systemctl --user unmask {path.name}`.",
+        )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(str(path), text.encode())
-        path.chmod(0o644)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(str(target), text.encode())
+        target.chmod(0o644)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}.", hint="Look at its permissions.") from error
     return True
@@ -68,13 +74,14 @@ def write(unit: "Unit", *, update: bool) -> bool:
 def remove(name: str) -> list[Path]:
     """Remove all that there is of a service, and folders that are empty then. Returns what is gone.
 
+    Without a unit of ours that is no more than its variables and what systemd left of it.
     Raises UsageError for another one's file and ConfigError when something cannot be removed.
     """
     known = _text(unit_file(name))
     if known and not known.startswith(MARK):
         raise UsageError(f"{unit_file(name)} was not written by this command.", hint="Remove it yourself.")
     gone: list[Path] = []
-    for path in _belongings(name):
+    for path in _belongings(name, ours=bool(known)):
         try:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
@@ -93,11 +100,13 @@ def remove(name: str) -> list[Path]:
     return gone
 
 
-def _belongings(name: str) -> Iterator[Path]:
+def _belongings(name: str, *, ours: bool) -> Iterator[Path]:
     unit = unit_file(name)
-    yield unit
+    if ours:
+        # What `systemctl --user edit` writes goes before the unit, which says that it is ours.
+        yield unit.with_name(f"{unit.name}.d")
+        yield unit
     yield unit.parent / "default.target.wants" / unit.name  # what systemd leaves where it could not be asked
-    yield unit.with_name(f"{unit.name}.d")  # what `systemctl --user edit` writes
     yield variables_file(name)
 
 
@@ -108,6 +117,13 @@ def _units() -> Path:
 def _configurations() -> Path:
     named = os.environ.get("XDG_CONFIG_HOME", "")
     return Path(named) if named.startswith("/") else Path.home() / ".config"
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.is_file() and _text(path).startswith(MARK)
+    except (OSError, ConfigError):  # nothing that we wrote, and no reason to hide the others
+        return False
 
 
 def _text(path: Path) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.errors import ConfigError
 
 __all__ = ["MARK", "PREFIX", "Unit", "check_name", "description_of", "name_from"]
 
@@ -15,7 +16,8 @@ PREFIX: Final = "nanobot-transcript-"
 MARK: Final = "# Written by `nanobot-transcript service install`"
 """How a file of ours begins: no other one is ever written over or removed."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LONGEST: Final = 100
 _PLAIN: Final = re.compile(r"[\w/.,:=@+-]+", re.ASCII)
 
 _TEXT: Final = """\
@@ -44,7 +46,7 @@ class Unit:
     """One service: ``words`` are started in ``folder``, with the variables in the file ``variables`` and with ``path``,
     the PATH by which it finds programs. Paths are absolute.
 
-    Raises UsageError for a name or a path that systemd cannot have.
+    Raises UsageError or ConfigError for a name or a path that systemd cannot have.
     """
 
     name: str
@@ -62,6 +64,16 @@ class Unit:
                     f"systemd cannot be given {text!r}.",
                     hint="Line breaks, spaces at an end, and what is no UTF-8 have no place in a path of a service.",
                 )
+        if re.search(r"[\"'\\]", self.words[0]):
+            raise ConfigError(
+                f"systemd cannot start {self.words[0]}.",
+                hint="Install nanobot-transcript in a folder without quotes and backslashes in its path.",
+            )
+        if re.search(r"[\[*?\\]", str(self.variables)):  # the path is a pattern, and one without a match is no mistake
+            raise ConfigError(
+                f"systemd would not find the variables in {self.variables}.",
+                hint="Set XDG_CONFIG_HOME to a folder without '[', '*', '?' and backslashes in its path.",
+            )
 
     @property
     def file_name(self) -> str:
@@ -74,7 +86,7 @@ class Unit:
             mark=MARK,
             name=self.name,
             description=_literal(self.description),
-            command=" ".join(_word(word) for word in self.words),
+            command=" ".join([_program(self.words[0]), *(_word(word) for word in self.words[1:])]),
             folder=_literal(str(self.folder)),
             search_path=_quoted(f"PATH={self.path}"),
             variables=_literal(str(self.variables)),
@@ -83,6 +95,11 @@ class Unit:
 
 def check_name(name: str) -> None:
     """Raises UsageError for what cannot be part of the name of a unit, and of the files that belong to it."""
+    if len(name) > _LONGEST:
+        raise UsageError(
+            f"A name of {len(name)} characters is too long for a service.",
+            hint=f"Take one of at most {_LONGEST} characters; `service install` has --name for it.",
+        )
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} is not a name for a service.", hint="Use letters from a to z, digits, '-', '_' and '.'."
@@ -103,6 +120,11 @@ def description_of(text: str) -> str:
     """What the service of a unit file is about, as it was said when it was written; empty where nothing is said."""
     found = re.search(r"^Description=(.*)$", text, re.MULTILINE)
     return found[1].replace("%%", "%") if found else ""
+
+
+def _program(path: str) -> str:
+    """The first word of a command: a ``$`` is itself there."""
+    return path if _PLAIN.fullmatch(path) else _quoted(path)
 
 
 def _word(word: str) -> str:

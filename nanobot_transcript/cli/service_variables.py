@@ -65,7 +65,7 @@ def put(path: Path, name: str, unit: str, variables: Mapping[str, str]) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+        return path.read_bytes().decode() if path.exists() else ""  # read_text would lose each \r
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"{path} cannot be read: {reason}.", hint="Correct or remove it.") from error

@@ -24,6 +24,7 @@ _PROPERTIES: Final = (
 _EXITED: Final = "1"
 """What ``ExecMainCode`` is for a process that ended with an exit code; others were killed."""
 
+_GOES_ON: Final = frozenset({"active", "activating", "deactivating", "reloading"})
 _LAST_LINES: Final = 5
 
 _IN_A_CONTAINER: Final = (
@@ -33,7 +34,7 @@ _WITHOUT: Final = {
     "Darwin": "Let launchd run it: put the file of docs/en/service.md into ~/Library/LaunchAgents, and load it with "
     "`launchctl load -w`.",
     "Windows": "Use WSL 2 with `systemd=true` in /etc/wsl.conf, or the Task Scheduler: "
-    'schtasks /Create /SC ONLOGON /TN nanobot-transcript /TR "nanobot-transcript serve".',
+    'schtasks /Create /SC ONLOGON /TN nanobot-transcript /TR "wsl nanobot-transcript serve".',
     "Linux": f"{_IN_A_CONTAINER} In WSL set `systemd=true` in /etc/wsl.conf. Elsewhere give the command to the init "
     "system that there is.",
 }
@@ -91,8 +92,17 @@ class Systemd:
             )
 
     def forget(self, unit: str) -> None:
-        """Stop a service, and start it no more. What it is not known by is no mistake: then there is less to do."""
-        for words in (("stop", unit), ("disable", unit), ("reset-failed", unit)):
+        """Stop a service, and start it no more. What it is not known by is no mistake: then there is less to do.
+
+        Raises ConfigError when it goes on.
+        """
+        self._ask("stop", unit)
+        if self.look_at(unit).state in _GOES_ON:
+            raise ConfigError(
+                f"The service {unit} could not be stopped.",
+                hint=f"See why with `systemctl --user status {unit}`, then try again. Nothing was removed.",
+            )
+        for words in (("disable", unit), ("reset-failed", unit)):
             self._ask(*words)
 
     def look_at(self, unit: str) -> Running:

@@ -33,12 +33,16 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "words", [("serve",), ("run", "--config", 'my "bots" 100% $HOME \\ ;.yaml', "--agent", "中文")]
 )
+@pytest.mark.parametrize("place", ["bin", "my programs", "100% h", "$HOME", "a $$b"])
 def test_systemd_finds_nothing_wrong_in_a_unit(
-    env: dict[str, str], folder: Path, tmp_path: Path, words: tuple[str, ...]
+    env: dict[str, str], folder: Path, tmp_path: Path, words: tuple[str, ...], place: str
 ) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip(lacks("no systemd-analyze", "apt-get install systemd"))
-    unit = Unit("serve", " ".join(words), (sys.executable, *words), folder, folder / "serve.env", "/usr/bin:/a b%")
+    program = tmp_path / place / "python"
+    program.parent.mkdir()
+    program.symlink_to(sys.executable)
+    unit = Unit("serve", " ".join(words), (str(program), *words), folder, folder / "serve.env", "/usr/bin:/a b%")
     path = tmp_path / unit.file_name
 
     def verified(text: str) -> str:

@@ -354,3 +354,13 @@ def test_marks_that_somebody_has_broken_are_named_and_left(home: Path, capsys: p
     assert asking(home, "claude-code", "--yes") == 2
     assert "CLAUDE.md" in capsys.readouterr().err
     assert [each.name for each in home.iterdir()] == ["CLAUDE.md"]
+
+
+def test_a_file_of_rules_that_is_a_link_to_itself_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "CLAUDE.md").symlink_to("CLAUDE.md")
+    for more in ((), ("--yes",)):
+        assert asking(home, "claude-code", *more) == 2
+        said = capsys.readouterr().err
+        assert "CLAUDE.md is a broken link." in said
+        assert "Correct the link." in said
+    assert [each.name for each in home.iterdir()] == ["CLAUDE.md"]

@@ -30,6 +30,18 @@ def test_the_mode_stays(folder: Path, mode: int) -> None:
     assert [each.name for each in folder.iterdir()] == ["mcp.json"]
 
 
+@pytest.mark.parametrize("to", [b"{1}", None])
+def test_a_file_that_nobody_is_to_change_is_not_replaced(folder: Path, to: bytes | None) -> None:
+    path = folder / "mcp.json"
+    path.write_bytes(b"{}")
+    path.chmod(0o444)
+    with pytest.raises(ConfigError, match="read-only") as refused:
+        change(path, lambda known: to)
+    assert refused.value.hint
+    assert path.read_bytes() == b"{}"
+    assert not change(path, put(b"{}")), "nothing is to be done"
+
+
 def test_nothing_is_written_when_nothing_changes(folder: Path) -> None:
     path = folder / "mcp.json"
     path.write_bytes(b"{}")
@@ -73,9 +85,11 @@ def test_a_link_stays_a_link_and_leads_to_the_new_content(folder: Path) -> None:
 def test_a_ring_of_links_is_refused(folder: Path) -> None:
     (folder / "a").symlink_to("b")
     (folder / "b").symlink_to("a")
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match="broken link") as refused:
         change(folder / "a", put(b"x"))
     assert refused.value.hint
+    with pytest.raises(ConfigError, match="broken link"):
+        content(folder / "a")
 
 
 def test_what_is_no_plain_file_is_refused_at_once(folder: Path) -> None:

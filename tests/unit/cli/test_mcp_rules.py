@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as some
 
 from nanobot_transcript.cli.mcp_rules import SECTIONS, block, with_block, without_block
@@ -43,7 +43,7 @@ def test_a_block_is_short() -> None:
         b"# Mine\r\nUse tabs.",
         b"\xef\xbb\xbf# Mine\n",
         "# 规则\n".encode(),
-        b"\xff\xfe not UTF-8 \x00\n",
+        b"\xfe\xfd not UTF-8\n",
     ],
 )
 def test_a_file_is_byte_for_byte_what_it_was_once_the_rules_are_out_again(known: bytes) -> None:
@@ -59,9 +59,20 @@ def test_a_file_is_byte_for_byte_what_it_was_once_the_rules_are_out_again(known:
 
 @given(known=some.binary(max_size=40), preface=some.sampled_from(["", PREFACE]))
 def test_whatever_is_in_a_file_stays(known: bytes, preface: str) -> None:
+    assume(b"\0" not in known and not known.startswith((b"\xff\xfe", b"\xfe\xff")))
     made = with_block(FILE, known, RULES, preface)
     assert made.startswith(known)
     assert without_block(FILE, made, preface) == known
+
+
+@pytest.mark.parametrize(
+    "known", [b"\xff\xfe", "# 规则\n".encode("utf-16"), "\ufeff# Mine\n".encode("utf-16-be"), "x".encode("utf-16-le")]
+)
+def test_a_file_in_another_coding_is_refused(known: bytes) -> None:
+    with pytest.raises(ConfigError, match=r"AGENTS\.md is not UTF-8") as refused:
+        with_block(FILE, known, RULES)
+    assert refused.value.hint
+    assert without_block(FILE, known) == known
 
 
 @pytest.mark.parametrize("preface", ["", PREFACE])

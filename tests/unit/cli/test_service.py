@@ -23,14 +23,16 @@ show-environment) [ ! -e "$STATE/no-bus" ] || { echo 'Failed to connect to bus: 
 enable) mkdir -p "$wants" && ln -sf "../$unit" "$wants/$unit" ;;
 disable) rm -f "$wants/$unit" && rmdir "$wants" ;;
 restart) [ ! -e "$STATE/broken" ] && touch "$STATE/active" || { rm -f "$STATE/active"; exit 1; } ;;
-stop) rm -f "$STATE/active" ;;
+stop) [ -e "$STATE/stubborn" ] || rm -f "$STATE/active" ;;
 show)
     [ -e "$wants/$unit" ] && echo UnitFileState=enabled
     echo ActiveEnterTimestamp=Fri 2026-11-27 16:55:47 UTC
     if [ -e "$STATE/active" ]; then
-        printf 'ActiveState=active\\nExecMainCode=0\\nExecMainStatus=0\\nNRestarts=0\\n'
+        printf "ActiveState=$(cat "$STATE/stubborn" 2>/dev/null || echo active)\\n"
+        printf 'ExecMainCode=0\\nExecMainStatus=0\\nNRestarts=0\\n'
     else
-        printf 'ActiveState=failed\\nExecMainCode=1\\nExecMainStatus=2\\nNRestarts=3\\n'
+        printf 'ActiveState=failed\\nExecMainCode=1\\nExecMainStatus=2\\n'
+        echo "NRestarts=$(cat "$STATE/restarts" 2>/dev/null || echo 3)"
     fi
     ;;
 esac
@@ -54,7 +56,7 @@ def variables_as_before() -> Iterator[None]:
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """What systemd is to do, and was told: `calls`, `active`, `no-bus`, `broken`, `lingers`."""
+    """What systemd is to do, and was told: `calls`, `active`, `no-bus`, `broken`, `stubborn`, `restarts`, `lingers`."""
     folder = tmp_path / "state"
     folder.mkdir()
     (folder / "lingers").write_text("yes\n")
@@ -168,7 +170,8 @@ def test_a_service_that_stopped_is_started_by_installing_it_again(call: Call, st
     call("install", "serve")
     (state / "active").unlink()
     told(state)
-    assert call("install", "serve")[0] == 0
+    code, said = call("install", "serve")
+    assert (code, "runs as it did" in said) == (0, False)
     assert "restart nanobot-transcript-serve.service" in told(state)
 
 
@@ -248,6 +251,8 @@ def test_a_terminal_that_does_not_know_a_secret_changes_nothing_about_it(
         (("run", "-c", "bots.yaml", "--agent", "Nobody"), "Nobody"),
         (("serve", "--name", "a b"), "not a name"),
         (("serve", "--name", "../../x"), "not a name"),
+        (("serve", "--name", "x" * 101), "too long"),
+        (("serve", "--print", "--json"), "no JSON"),
     ],
 )
 def test_what_would_never_start_is_not_installed(
@@ -269,6 +274,8 @@ def test_a_service_that_does_not_come_up_is_told_with_its_log(call: Call, home: 
     code, said = call("status")
     assert code == 1
     assert "failed, exit code 2 (usage or configuration), started again 3 times" in said
+    (state / "restarts").write_text("1")
+    assert "(usage or configuration), started again once\n" in call("status")[1]
     (state / "broken").unlink()
     assert call("install", "serve")[0] == 0
     code, said = call("status")
@@ -311,6 +318,63 @@ def test_a_file_of_somebody_else_is_neither_written_over_nor_removed(call: Call,
     assert call("status")[0] == 1
 
 
+def test_what_cannot_be_read_hides_no_service(call: Call, home: Path) -> None:
+    call("install", "serve")
+    folder = home / ".config/systemd/user"
+    (folder / "nanobot-transcript-folder.service").mkdir()
+    (folder / "nanobot-transcript-ring.service").symlink_to("nanobot-transcript-ring.service")
+    os.mkfifo(folder / "nanobot-transcript-pipe.service")
+    code, said = call("status")
+    assert (code, "serve: active" in said) == (0, True)
+
+
+def test_a_unit_that_is_a_link_stays_one(call: Call, home: Path) -> None:
+    kept = home / "dotfiles" / "hub.service"
+    link = home / ".config/systemd/user/nanobot-transcript-serve.service"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(kept)
+    for port in ("8123", "8124"):
+        assert call("install", "serve", "--port", port)[0] == 0
+        assert (link.is_symlink(), f"--port {port}" in kept.read_text()) == (True, True)
+    assert kept.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_service_that_is_masked_stays_so(call: Call, home: Path) -> None:
+    link = home / ".config/systemd/user/nanobot-transcript-serve.service"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/dev/null")
+    code, said = call("install", "serve")
+    assert code == 2
+    assert "systemctl --user unmask nanobot-transcript-serve.service" in said
+    assert call("uninstall", "serve")[0] == 1
+    assert str(link.readlink()) == "/dev/null"
+
+
+@pytest.mark.parametrize("state_then", ["active", "deactivating"])
+def test_a_service_that_goes_on_keeps_its_files(call: Call, home: Path, state: Path, state_then: str) -> None:
+    call("install", "serve")
+    before = below(home / ".config")
+    (state / "stubborn").write_text(state_then)
+    code, said = call("uninstall", "serve")
+    assert (code, "could not be stopped" in said) == (2, True)
+    assert below(home / ".config") == before
+    (state / "stubborn").unlink()
+    assert call("uninstall", "serve")[0] == 0
+    assert below(home / ".config") == []
+
+
+def test_what_a_person_wrote_for_a_unit_of_somebody_else_stays(call: Call, home: Path) -> None:
+    theirs = home / ".config/systemd/user/nanobot-transcript-x.service.d/override.conf"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("[Service]\nNice=5\n")
+    ours = home / ".config/nanobot-transcript/x.env"
+    ours.parent.mkdir()
+    ours.touch()
+    code, said = call("uninstall", "x")
+    assert (code, str(ours) in said) == (0, True)
+    assert (theirs.exists(), ours.exists()) == (True, False)
+
+
 def test_what_a_person_changed_about_a_service_goes_with_it(call: Call, home: Path) -> None:
     call("install", "serve")
     changed = home / ".config/systemd/user/nanobot-transcript-serve.service.d"
@@ -335,7 +399,11 @@ def test_without_a_bus_nothing_is_installed_and_all_can_be_removed(call: Call, h
 
 @pytest.mark.parametrize(
     ("system", "words"),
-    [("Linux", ("docker run --restart", "wsl.conf")), ("Darwin", ("macOS", "launchctl")), ("Windows", ("schtasks",))],
+    [
+        ("Linux", ("docker run --restart", "wsl.conf")),
+        ("Darwin", ("macOS", "launchctl")),
+        ("Windows", ("wsl nanobot-transcript",)),
+    ],
 )
 def test_where_there_is_no_systemd_another_way_is_told(
     call: Call, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, words: tuple[str, ...]

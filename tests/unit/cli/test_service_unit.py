@@ -7,6 +7,7 @@ import pytest
 
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.service_unit import MARK, Unit, description_of, name_from
+from nanobot_transcript.errors import ConfigError
 
 
 def unit(**different: Any) -> Unit:
@@ -60,6 +61,24 @@ def test_what_means_something_to_systemd_is_a_part_of_a_word_all_the_same(word: 
     assert lines(unit(words=("/bin/x", word)))["ExecStart"] == f"/bin/x {written}"
 
 
+@pytest.mark.parametrize(
+    ("program", "written"), [("/my $HOME/x", '"/my $HOME/x"'), ("/$a/x", '"/$a/x"'), ("/100%/x", '"/100%%/x"')]
+)
+def test_a_dollar_is_itself_in_the_path_of_the_program(program: str, written: str) -> None:
+    assert lines(unit(words=(program, "$a")))["ExecStart"] == f'{written} "$$a"'
+
+
+@pytest.mark.parametrize(
+    "different",
+    [{"words": (f"/srv/{each}/x", "serve")} for each in "\"'\\"]
+    + [{"variables": Path(f"/srv/{each}/serve.env")} for each in "[*?\\"],
+)
+def test_a_path_that_systemd_takes_for_another_one_is_refused(different: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="systemd") as refused:
+        unit(**different)
+    assert refused.value.hint
+
+
 def test_a_path_of_its_own_line_is_not_quoted_but_has_no_place_holders() -> None:
     told = lines(unit(folder=Path('/srv/my "100%" bots'), path="/a b:/100%$"))
     assert told["WorkingDirectory"] == '/srv/my "100%%" bots'
@@ -82,10 +101,16 @@ def test_what_systemd_cannot_be_told_is_refused(different: dict[str, Any]) -> No
         unit(**different)
 
 
-@pytest.mark.parametrize("name", ["", "-x", ".x", "a/b", "../a", "a b", "名字", "x" * 101, "a\n"])
+@pytest.mark.parametrize("name", ["", "-x", ".x", "a/b", "../a", "a b", "名字", "a\n"])
 def test_a_name_that_is_none_for_a_file_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="not a name"):
         unit(name=name)
+
+
+def test_a_name_that_is_too_long_is_told_as_that() -> None:
+    assert unit(name="x" * 100).name
+    with pytest.raises(UsageError, match="101 characters is too long"):
+        unit(name="x" * 101)
 
 
 def test_a_unit_is_known_by_what_it_is_for() -> None:

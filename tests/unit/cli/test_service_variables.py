@@ -50,11 +50,17 @@ def test_a_file_that_is_a_link_stays_one(file: Path, tmp_path: Path) -> None:
     assert read(kept) == {"A": "1", "B": "2"}
 
 
-@given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=20))
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20))
 def test_whatever_a_variable_holds_is_kept(value: str) -> None:
     path = Path(os.environ["HOME"]) / "any.env"
     put(path, *UNIT, {"A": value, "B": "after"})
     assert read(path) == {"A": value, "B": "after"}
+
+
+def test_line_ends_of_another_system_come_back_as_they_are(file: Path) -> None:
+    put(file, *UNIT, {"A": "one\r\ntwo\rthree"})
+    assert read(file) == {"A": "one\r\ntwo\rthree"}
+    assert not put(file, *UNIT, {"A": "one\r\ntwo\rthree"})
 
 
 @pytest.mark.parametrize(
