@@ -4,10 +4,10 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 from support.chapters import blocks_of_section
+from support.light_lark import light_python
 from support.ports import free_port
 from support.waiting import PATIENCE
 from support.watched import Watched
@@ -24,16 +24,17 @@ def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Pa
         (language, text.replace("9400", port).replace("~", str(tmp_path))) for language, text in section("en")
     ]
     (tmp_path / "simulated.yaml").write_text(config, encoding="utf-8")
+    python = light_python(tmp_path / "environment")
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     env = {**kept, "HOME": str(tmp_path), "PYTHONUTF8": "1", "NO_PROXY": "*"}
     simulator = subprocess.Popen(
-        arguments(platform), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, encoding="utf-8"
+        arguments(platform, python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, encoding="utf-8"
     )
     assert simulator.stdin is not None
     assert simulator.stdout is not None
     try:
         assert json.loads(simulator.stdout.readline())["event"] == "ready"
-        command = [part.replace("simulated.yaml", str(tmp_path / "simulated.yaml")) for part in arguments(run)]
+        command = [part.replace("simulated.yaml", str(tmp_path / "simulated.yaml")) for part in arguments(run, python)]
         runner = Watched(command, env, terminal=False)
         try:
             runner.until("Connected: Alpha, Beta.")
@@ -45,7 +46,7 @@ def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Pa
         finally:
             runner.close()
         shown = subprocess.run(
-            arguments(tail), env=env, capture_output=True, check=True, timeout=PATIENCE, encoding="utf-8"
+            arguments(tail, python), env=env, capture_output=True, check=True, timeout=PATIENCE, encoding="utf-8"
         )
         assert len(shown.stdout.splitlines()) == 2
     finally:
@@ -53,9 +54,9 @@ def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Pa
         simulator.communicate()
 
 
-def arguments(block: str) -> list[str]:
+def arguments(block: str, python: str) -> list[str]:
     """The printed command, run by this interpreter."""
     words = shlex.split(block.removeprefix("$ "))
     if words[0] == "python":
-        return [sys.executable, *words[1:]]
-    return [sys.executable, "-m", "nanobot_transcript", *words[1:]]
+        return [python, *words[1:]]
+    return [python, "-m", "nanobot_transcript", *words[1:]]

@@ -2,12 +2,12 @@
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.demo import Demo
+from support.light_lark import light_python
 from support.procs import until
 
 sees_processes = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
@@ -40,12 +40,13 @@ def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Sta
     assert "and in ~/.nanobot/transcript.yaml:\n  groups: {mode: gate}\n  relay: {mode: mentions}" in demo.seen
 
 
-def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
-    demo = start("--keep", terminal=True, NO_COLOR="1")
+def test_at_a_terminal_the_person_goes_on_typing(start: Start, tmp_path: Path) -> None:
+    python = light_python(tmp_path / "environment")
+    demo = start("--keep", terminal=True, NO_COLOR="1", python=python)
     prompt = "Chen │ "
     demo.until("the group, live)")
     at = demo.until("The transcript is a plain file")
-    demo.until(f"  {sys.executable} -m nanobot_transcript.cli tail -f --store {demo.temporary}", after=at)
+    demo.until(f"  {python} -m nanobot_transcript.cli tail -f --store {demo.temporary}", after=at)
     at = demo.until(prompt, after=demo.until("what did the other bot say", after=demo.until("Your turn")))
     assert f"Answer on the page, {demo.page}/#/questions, or here" in " ".join(demo.seen.split())
     demo.post_on_the_page("@Beta recap", by="Alpha")

@@ -2,7 +2,7 @@
 
     process = Forked("nanobot_transcript", "serve", "--jsonl", env={...}, stdout=subprocess.PIPE)
 
-Importing lark_oapi alone takes two seconds of CPU, more than most tests then need. So one process of each test run
+Importing lark_oapi alone takes half a second of CPU, and two where it is whole. So one process of each test run
 imports what `preload` names, and every `Forked` is a fork of it: a process with its own pid, environment, open files
 and exit code, which tests stop, kill and wait for like any other. That one process starts before the first test
 (`begin`), so that no test's environment decides what modules read when they are imported. Tests of what happens before
@@ -42,6 +42,8 @@ REMOTE = "RECORDS_AT"
 """The variable that says at which socket a process has its records, instead of in folders."""
 
 _PR_SET_PDEATHSIG = 1
+_LIGHT_LARK = "tests.support.light_lark"
+"""By the name that it has in the repository's folder: the process imports it before it knows pytest's path."""
 _forking = multiprocessing.get_context("forkserver")
 _preloaded: list[str] = []
 
@@ -49,7 +51,7 @@ _preloaded: list[str] = []
 def preload(*modules: str) -> None:
     """Have these imported before the first fork. Called at the top of the modules whose processes need them."""
     _preloaded.extend(module for module in modules if module not in _preloaded)
-    _forking.set_forkserver_preload(_preloaded)
+    _forking.set_forkserver_preload([_LIGHT_LARK, *_preloaded])
 
 
 def begin() -> None:

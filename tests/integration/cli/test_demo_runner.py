@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.demo import Demo
+from support.light_lark import BEGIN, light_python
 from support.waiting import PATIENCE
 
 import nanobot_transcript
@@ -44,6 +45,7 @@ def python_without_nanobot(tmp_path: Path) -> str:
             (packages / package.name).symlink_to(package)
     for ours in (nanobot_transcript, transcript_channels, transcript_mcp):
         (packages / ours.__name__).symlink_to(Path(str(ours.__file__)).parent)
+    (packages / "light_lark.pth").write_text(BEGIN, encoding="utf-8")
     python = str(place / "bin" / "python")
     found = subprocess.run(
         [python, "-c", "import nanobot"], capture_output=True, timeout=PATIENCE, check=False, encoding="utf-8"
@@ -58,8 +60,8 @@ def test_without_nanobot_all_scenes_play_and_leave_nothing_behind(start: Start, 
     demo.expect_all_scenes()
 
 
-def test_at_a_chinese_terminal_the_gate_decides_about_what_the_person_types(start: Start) -> None:
-    demo = start(terminal=True, NO_COLOR="1", LANG="zh_CN.UTF-8")
+def test_at_a_chinese_terminal_the_gate_decides_about_what_the_person_types(start: Start, tmp_path: Path) -> None:
+    demo = start(terminal=True, NO_COLOR="1", LANG="zh_CN.UTF-8", python=light_python(tmp_path / "environment"))
     prompt = "Chen │ "
     at = demo.until(prompt, after=demo.until("@Beta 总结一下", after=demo.until("6  轮到你了")))
     said = "".join(re.findall(r"^ +(?:Ada|Bo|Dana) │ (.*)$", demo.seen, re.MULTILINE))

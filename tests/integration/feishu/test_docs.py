@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from support.light_lark import light_python
 from support.needs import needs
 from support.ports import free_port
 from support.waiting import PATIENCE
@@ -28,10 +29,12 @@ def program(language: str, number: int) -> str:
 
 
 @asynccontextmanager
-async def running(code: str, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(
+    code: str, python: str = sys.executable, **environment: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
     inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, env=inherited | environment, stdout=asyncio.subprocess.PIPE
+        python, "-c", code, env=inherited | environment, stdout=asyncio.subprocess.PIPE
     )
     try:
         yield process
@@ -67,7 +70,8 @@ async def test_the_long_connection(language: str, tmp_path: Path) -> None:
         group = feishu.add_group("Team", [ada, alpha])
         settings = {"FEISHU_APP_ID": alpha.app_id, "FEISHU_APP_SECRET": alpha.app_secret}
         settings |= {"FEISHU_BASE_URL": feishu.base_url, "HOME": str(tmp_path)}
-        async with running(program(language, 1), **settings) as process:
+        python = light_python(tmp_path / "environment")
+        async with running(program(language, 1), python, **settings) as process:
             await feishu.wait_connected(alpha)
             message = await feishu.say(group, ada, "hello")
             assert message.acks == {"Alpha": 200}

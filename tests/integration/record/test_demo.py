@@ -18,6 +18,7 @@ import os
 from support.remote_record import instead_of_folders
 os.environ[{variable!r}] = {blocked!r}
 instead_of_folders({remote!r})
+import support.light_lark
 """
 
 
