@@ -12,6 +12,7 @@ from browser.expecting import drawn, expect
 from browser.people import Agent, Blocks, fill, said, send
 from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
 from browser.windows import OpenPage
+from msgspec.structs import replace
 from support.web_home import CHAT, WebHome
 
 from nanobot_transcript.outbox import Outbox
@@ -310,11 +311,11 @@ def test_a_card_that_is_almost_a_questions_answers_nothing(
 ) -> None:
     agent.ask("Go on?", options=["Yes", "No"])
     options = other.pop("options", ("Yes", "No"))
-    post_card(home, question(agent, "Go on?", *options)._replace(**other), "om_other")
-    post_card(home, question(agent, "Go on?", "Yes", "No"), "om_own")
+    post_card(home, replace(question(agent, "Go on?", *options), **other), f"om_other_{agent.name}")
+    post_card(home, question(agent, "Go on?", "Yes", "No"), f"om_own_{agent.name}")
     page = open_page(GROUP)
-    page.locator("#m-om_own").get_by_role("button", name="1. Yes").wait_for()
-    card = page.locator("#m-om_other")
+    page.locator(f"#m-om_own_{agent.name}").get_by_role("button", name="1. Yes").wait_for()
+    card = page.locator(f"#m-om_other_{agent.name}")
     expect(card.locator("[data-button]")).to_have_text([f"{at}. {each}" for at, each in enumerate(options, 1)])
     expect(card.get_by_role("link")).to_have_count(0)
 
