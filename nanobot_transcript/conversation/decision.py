@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, cast
 
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage
@@ -108,7 +108,7 @@ class Decider:
         self._informed: Informed | None = informed
         self._thanked: Thanked | None = thanked
         self._standing_by: set[asyncio.Task[None]] = set()
-        self._failed_privately: bool | None = None  # not known before the log was asked
+        self._failed_privately: bool = False
         self._closed: bool = False
 
     def is_addressed(self, inbound: InboundMessage) -> bool:
@@ -203,17 +203,10 @@ class Decider:
             return
         if not message.private:
             _note(self._gate, later(outcome, message.session_key, message.entry, self.agent.name, why=why))
-        elif outcome == "failed" or (outcome == "answered" and self._has_failed_privately()):
+        elif outcome == "failed" or (outcome == "answered" and self._failed_privately):
             self._failed_privately = outcome == "failed"
             told = _PRIVATELY if self._failed_privately else ""
             _note(self._gate, later(outcome, PRIVATE, _NO_MESSAGE, self.agent.name, why=told))
-
-    def _has_failed_privately(self) -> bool:
-        """Whether the last answer in a private chat failed, also one of the process before."""
-        if self._failed_privately is None:
-            noted = _noted_privately(self._gate, self.agent.name)
-            self._failed_privately = bool(noted) and noted[-1].get("reason") == "failed"
-        return bool(self._failed_privately)
 
     async def _stand_by(
         self, claims: AnswerClaims, message: InboundMessage, choice: Choice, take_over: TakeOver
@@ -254,11 +247,6 @@ def _as_known(agent: AgentProfile, members: Sequence[AgentProfile]) -> AgentProf
 def _owner(message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
     thread, root = id_at(message, "thread_id"), id_at(message, "root_id")
     return owner_of(earlier, thread, root_id=root, bots=members, now_ms=message["ts"])
-
-
-def _noted_privately(gate: "Gate | None", agent: str) -> "list[dict[str, Any]]":
-    log = getattr(gate, "log", None)
-    return [each for each in log.read(PRIVATE) if each.get("agent") == agent] if log is not None else []
 
 
 def _note(gate: Gate, decision: "Decision") -> None:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Serve = Callable[..., str]
-LANGUAGES = pytest.mark.parametrize(("language", "phone"), [("en-US", False), ("zh-CN", True)])
+LANGUAGES = pytest.mark.parametrize(
+    ("language", "phone"), [("en-US", False), pytest.param("zh-CN", True, marks=pytest.mark.soak)]
+)
 COMMANDS = [
     "nanobot-transcript mcp-config claude-code --servers assistant --write",
     'pip install ".[nanobot]"',

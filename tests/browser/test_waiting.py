@@ -41,6 +41,9 @@ WORDS = {
     },
 }
 everywhere = pytest.mark.parametrize(("language", "phone"), [("en-US", False), ("zh-CN", True)])
+at_a_desk = pytest.mark.parametrize(
+    ("language", "phone"), [("en-US", False), pytest.param("zh-CN", True, marks=pytest.mark.soak)]
+)
 YES_NO = ["Yes", "No"]
 A_MOMENT = 5000
 """In milliseconds: more than the moment in which an answer can be taken back."""
@@ -149,7 +152,7 @@ def test_one_click_answers_and_the_next_one_that_waits_opens(
     card(page, "Rename the branch?").get_by_text(words["answered"]).wait_for()
 
 
-@everywhere
+@at_a_desk
 def test_one_key_answers_and_the_next_one_that_waits_opens(
     show: Show, agents: Agents, language: str, phone: bool
 ) -> None:
@@ -212,7 +215,7 @@ def test_the_options_that_a_group_has_chosen_are_marked_too(show: Show, agent: A
     expect(chosen(page, "Where to?")).to_have_text(["Chosen: Test", "Chosen: Live"])
 
 
-@everywhere
+@at_a_desk
 def test_what_waits_looks_different_from_what_was_answered_and_says_so(
     show: Show, agent: Agent, language: str, phone: bool
 ) -> None:
@@ -238,7 +241,7 @@ def test_what_waits_looks_different_from_what_was_answered_and_says_so(
     assert all(one != other for one, other in zip(before, after, strict=True))
 
 
-@everywhere
+@at_a_desk
 def test_what_waits_comes_first_in_the_list_and_the_oldest_on_top(
     show: Show, agents: Agents, desk: str, picture: Picture, language: str, phone: bool
 ) -> None:
@@ -321,7 +324,7 @@ def test_after_the_last_answer_what_comes_next_opens_by_itself(show: Show, agent
     expect(page.get_by_role("heading", name=agent.name)).to_be_visible()
 
 
-@everywhere
+@at_a_desk
 def test_a_click_on_the_wrong_option_is_taken_back(show: Show, agents: Agents, language: str, phone: bool) -> None:
     words = WORDS[language]
     page = show(phone=phone, language=language, clock=True)

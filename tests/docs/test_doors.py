@@ -135,7 +135,6 @@ def test_what_is_installed_is_an_extra_of_this_project(readme: str) -> None:
     assert set(installed) <= extras.keys()
 
 
-@pytest.mark.host
 def test_the_settings_for_nanobot_turn_on_what_the_demo_shows(newcomer: Newcomer) -> None:
     door = doors("README.md")[NANOBOT]
     install, doctor = commands(door)
@@ -173,7 +172,6 @@ def entries(folder: Path) -> Mapping[str, Any]:
     return json.loads((folder / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]
 
 
-@pytest.mark.mcp
 async def test_an_agent_asks_and_gets_its_answer(newcomer: Newcomer) -> None:
     door = doors("README.md")[ASK_ME]
     serve, configure = commands(door)

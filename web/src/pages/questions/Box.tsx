@@ -35,7 +35,7 @@ export function Box({ talk, purpose, name, draft, connected, choose, give }: Pro
   const t = useT();
   const { add, paste } = useAddFiles(name, draft.files);
   const footer = useLettingGo(purpose.is === "answer" ? name : "");
-  const agent = talk.agent || t("agent");
+  const agent = talk.agent || t("theAgent");
   const words = purpose.is !== "answer" || takesWords(purpose.item);
   const send = () => {
     if (purpose.is === "answer" && connected && isReady(purpose.item, draft)) {
@@ -122,7 +122,7 @@ function useLettingGo(answered: string): RefObject<HTMLElement | null> {
 /** Says what the box is for, and leads to what else it could be. */
 function Head({ talk, purpose, draft, choose }: Pick<Props, "talk" | "purpose" | "draft" | "choose">) {
   const t = useT();
-  const name = talk.agent || t("agent");
+  const name = talk.agent || t("theAgent");
   if (purpose.is === "kept") {
     const { by, state } = purpose.item;
     return (

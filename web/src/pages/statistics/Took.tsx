@@ -44,8 +44,8 @@ export function Took({ bots, within }: { bots: BotNumbers[]; within: number[] })
             <p aria-hidden className="flex text-[11px] text-muted-foreground">
               {labels.map((label, at) => (
                 <span key={at} className="flex-1 text-center leading-tight">
+                  <span className="block h-[1em] text-foreground tabular-nums">{counts[at] || ""}</span>
                   {label}
-                  <span className="block text-foreground tabular-nums">{counts[at] || ""}</span>
                 </span>
               ))}
             </p>
