@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["retold"]
 
 _PLACE: Final = re.compile(r"\{\d\}")
+_LONGEST: Final = 500
+"""Of a line, in characters. Where values could begin and end is tried out, in a long one for minutes."""
 
 
 def retold(text: str) -> str:
@@ -24,6 +26,8 @@ def retold(text: str) -> str:
 
 
 def _line(text: str) -> str:
+    if len(text) > _LONGEST:
+        return text
     for form, chinese in _forms().items():
         if found := form.fullmatch(text):
             return chinese.format(*found.groups())

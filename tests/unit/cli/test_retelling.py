@@ -66,6 +66,13 @@ def test_in_english_everything_stays_as_it_is() -> None:
     assert retold("There is no chat oc_x.") == "There is no chat oc_x."
 
 
+@pytest.mark.timeout(30)
+def test_a_long_line_that_almost_fits_costs_no_time() -> None:
+    speak("zh")
+    line = "store" + " () is , but must be" * 1000 + "#"  # it was tried out for minutes
+    assert retold(line) == line
+
+
 def test_every_form_is_of_a_sentence_that_somebody_says() -> None:
     texts = {
         " ".join(node.value.split())
