@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from nanobot_transcript.coordination.contract import Budget, Lease, Marks, Processes, Signals
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.finding import Finding
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.relevance.log import DecisionLog
 
-__all__ = ["Record", "Usage"]
+__all__ = ["ADDRESSES", "Record", "Usage"]
+
+ADDRESSES: Final = ("postgresql://", "postgres://")
+"""What a place that is no folder begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +98,25 @@ class Record(ABC):
 
     @staticmethod
     def open(place: str | Path | None = None, **options: Any) -> "Record":
-        """The record in a folder, by default ``~/.nanobot/transcripts``.
+        """The record in a folder, by default ``~/.nanobot/transcripts``, or at the address of a database.
 
-        ``options`` are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits`` of its outbox.
+        ``options`` for a folder are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits`` of its
+        outbox; for ``postgresql://…`` those of ``PostgresRecord``. Raises ConfigError for an address that cannot be
+        understood, or when the driver for it is not installed.
         """
+        if isinstance(place, str) and place.startswith(ADDRESSES):
+            return _at(place, options)
         from nanobot_transcript.record.files import FilesRecord
 
         return FilesRecord(place, **options)
+
+
+def _at(address: str, options: dict[str, Any]) -> Record:
+    try:
+        from nanobot_transcript.record.postgres.record import PostgresRecord
+    except ImportError as error:
+        raise ConfigError(
+            f"A record in PostgreSQL needs a driver that is not installed: {error}.",
+            hint="pip install 'nanobot-transcript[postgres]'",
+        ) from error
+    return PostgresRecord(address, **options)

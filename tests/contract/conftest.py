@@ -14,7 +14,7 @@ from nanobot_transcript.record import Record
 MakeStore = Callable[..., GroupTranscriptStore]
 MakeRecord = Callable[..., Record]
 
-BACKENDS = ("files", "socket")
+BACKENDS = ("files", "socket", "postgres")
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +32,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     folder = tmp_path / "transcripts"
     if request.param == "files":
         return str(folder)
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres_place")
     assert request.param == "socket", "say here where a record of this kind is"
     return behind_a_socket(request.getfixturevalue("record_server"), folder)
 

@@ -1,4 +1,6 @@
-"""Where a test's record is, as a text that other processes are told: a folder, or ``SOCKET:FOLDER`` behind a socket."""
+"""Where a test's record is, as a text that other processes are told: a folder, ``SOCKET:FOLDER`` behind a socket, or the
+address of a database with a ``#`` and a schema behind it.
+"""
 
 import subprocess
 import sys
@@ -25,6 +27,9 @@ def behind_a_socket(address: Path, folder: Path) -> str:
 def open_record(place: str | Path, **options: Any) -> Record:
     """The record at a place; ``options`` are those of ``Record.open``."""
     text = str(place)
+    if text.startswith("postgresql://"):
+        url, _, schema = text.partition("#")
+        return Record.open(url, schema=schema, **options)
     if not text.startswith(_SOCKET):
         return Record.open(text, **options)
     from support.remote_record import RemoteRecord

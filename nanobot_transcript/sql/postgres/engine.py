@@ -1,0 +1,241 @@
+"""The connections of one process to a database, and what goes wrong with them as errors of ours."""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from select import select
+from typing import Any, Final, TypeVar
+from weakref import WeakSet
+
+import psycopg
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from nanobot_transcript.errors import StoreBusyError, StoreUnavailableError
+from nanobot_transcript.sql.postgres.failures import is_lost, is_missing, typed
+from nanobot_transcript.sql.postgres.listener import Listener
+from nanobot_transcript.sql.postgres.migrations import Part, migrate, refuse_newer, version
+from nanobot_transcript.sql.postgres.place import Place
+
+__all__ = ["Connection", "Engine"]
+
+_T = TypeVar("_T")
+
+Connection = psycopg.Connection[Any]
+"""In autocommit; a work that needs a transaction begins one."""
+
+_PATIENCE: Final = 5.0
+"""Seconds that a call waits for a connection while all are in use."""
+_GLANCE: Final = 0.05
+"""Seconds between two looks at whether the pool was refused a connection meanwhile: it tells nobody who waits."""
+_GIVES_UP: Final = 0.1
+"""Seconds after which the pool tries no longer to connect; the next call begins anew."""
+_KNOWN_DOWN: Final = 1.0
+"""Seconds in which nobody asks again after the database could not be reached."""
+_IDLE: Final = 300.0
+
+
+class Engine:
+    """The database at ``place`` for this process. For any thread, and after a fork; connects when it is first asked.
+
+    ``parts`` are what has tables there. All calls wait for the network and raise StoreError kinds.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.place: Place = place
+        self.listener: Listener = Listener(place)
+        self._mutex: threading.RLock = threading.RLock()
+        self._pool: ConnectionPool[Connection] | None = None
+        self._of_parents: list[object] = []
+        self._ready: set[str] = set()
+        """The parts whose tables are there, in the present version."""
+        self._refused: tuple[float, psycopg.Error] | None = None
+        _engines.add(self)
+
+    def read(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
+        """What ``work`` finds; ``missing`` where there are no tables yet. A connection that was lost is replaced, and
+        ``work`` begins anew once.
+        """
+        try:
+            return self._reading(part, work, missing)
+        except _LostError:
+            return self._reading(part, work, missing)
+
+    def write(self, part: Part, work: Callable[[Connection], _T], *, again: bool = False) -> _T:
+        """What ``work`` gives; the tables are made before. With ``again``, a ``work`` that does no harm when it is done
+        twice begins anew once when the connection is lost; else nobody knows whether it was done.
+        """
+        try:
+            return self._writing(part, work)
+        except _LostError:
+            if not again:
+                raise
+            return self._writing(part, work)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection for as long as the ``with`` lasts; errors of the driver come out as StoreError kinds."""
+        with self._errors(), self._borrowed() as connection:
+            yield connection
+
+    def exists(self, part: Part) -> bool:
+        """Whether the tables of a part are there."""
+        return self.read(part, lambda _: True, missing=False)
+
+    def close(self) -> None:
+        """Release the connections; they are opened again when they are needed."""
+        with self._mutex:
+            pool, self._pool = self._pool, None
+        self.listener.close()
+        if pool is not None:
+            pool.close()
+
+    def after_fork(self) -> None:
+        """In a forked child: the connections are the parent's, and not even to be closed here."""
+        self._mutex = threading.RLock()
+        if self._pool is not None:
+            self._of_parents.append(self._pool)
+            self._pool = None
+        self.listener.after_fork()
+
+    def _reading(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
+        with self._errors(), self._borrowed() as connection:
+            try:
+                if part.name not in self._ready and version(connection, part, self.place) is None:
+                    return missing
+                return work(connection)
+            except psycopg.Error as error:
+                if not is_missing(error):
+                    raise
+                self._ready.discard(part.name)
+                if version(connection, part, self.place) is None:
+                    return missing
+                raise
+
+    def _writing(self, part: Part, work: Callable[[Connection], _T]) -> _T:
+        with self._errors(), self._borrowed() as connection:
+            self._make_ready(connection, part)
+            try:
+                return work(connection)
+            except psycopg.Error as error:
+                if not is_missing(error) or version(connection, part, self.place) == len(part.steps):
+                    raise
+                self._ready.discard(part.name)  # somebody has removed the schema
+                self._make_ready(connection, part)
+                return work(connection)
+
+    def _make_ready(self, connection: Connection, part: Part) -> None:
+        if part.name in self._ready:
+            return
+        found = version(connection, part, self.place)
+        refuse_newer(found, part, self.place.name)
+        if found != len(part.steps):
+            migrate(connection, part, self.place)
+        self._ready.add(part.name)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            found = typed(error, self.place.name)
+            if is_lost(error):
+                raise _LostError(str(found), hint=found.hint) from error
+            raise found from error
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Connection]:
+        connection, pool = self._take()
+        try:
+            yield connection
+        except BaseException as error:
+            if isinstance(error, psycopg.Error) and is_lost(error):
+                connection.close()
+            raise
+        finally:
+            pool.putconn(connection)  # which rolls back what is left open, and drops what is closed
+
+    def _take(self) -> tuple[Connection, ConnectionPool[Connection]]:
+        began = time.monotonic()
+        if self._refused is not None and began - self._refused[0] < _KNOWN_DOWN:
+            raise typed(self._refused[1], self.place.name)
+        pool = self._pool or self._opened()
+        while True:
+            try:
+                connection = pool.getconn(_GLANCE)
+            except PoolTimeout as error:
+                if self._refused is not None and self._refused[0] >= began:
+                    raise typed(self._refused[1], self.place.name) from error
+                if time.monotonic() - began > _PATIENCE:
+                    raise self._all_in_use() from error
+                continue
+            except PoolClosed:
+                pool = self._opened()
+                continue
+            if connection.pgconn.status == psycopg.pq.ConnStatus.OK and _is_quiet(connection):
+                return connection, pool
+            connection.close()  # the server has ended it while nobody used it
+            pool.putconn(connection)
+
+    def _all_in_use(self) -> StoreBusyError:
+        return StoreBusyError(
+            f"{self.place.name}: all connections of this process are in use.", hint="Try again in a moment."
+        )
+
+    def _opened(self) -> ConnectionPool[Connection]:
+        with self._mutex:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self.place.conninfo,
+                    connection_class=self._connection_class(),
+                    # A pooler may give each transaction another server, which knows nothing of prepared statements.
+                    kwargs={"autocommit": True, "prepare_threshold": None if self.place.pooled else 3},
+                    min_size=0,
+                    max_size=self.place.connections,
+                    max_idle=_IDLE,
+                    reconnect_timeout=_GIVES_UP,
+                    num_workers=1,
+                    open=True,
+                )
+            return self._pool
+
+    def _connection_class(self) -> type[Connection]:
+        """One that tells why no connection can be had: the pool keeps that to its log."""
+        engine = self
+
+        class Told(psycopg.Connection[Any]):
+            @classmethod
+            def connect(cls, *args: Any, **kwargs: Any) -> Any:
+                try:
+                    made = super().connect(*args, **kwargs)
+                except psycopg.Error as error:
+                    engine._refused = time.monotonic(), error
+                    raise
+                engine._refused = None
+                return made
+
+        return Told
+
+
+class _LostError(StoreUnavailableError):
+    """The connection broke in the middle."""
+
+
+def _is_quiet(connection: Connection) -> bool:
+    """False when the server has sent what nobody asked for: its farewell."""
+    return not select([connection.fileno()], [], [], 0)[0]
+
+
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # each caller is told the same by its error
+
+_engines: "WeakSet[Engine]" = WeakSet()
+
+
+def _after_fork() -> None:
+    for engine in list(_engines):
+        engine.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
