@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from support.places import behind_a_socket, open_record
+from support.postgres import in_a_schema
 from support.transcripts import drain, drain_back
 
 from nanobot_transcript import GroupTranscriptStore
@@ -245,8 +246,8 @@ class OverFiles(StoreMachine):
             self.append(ids, content, "on_ada", source)
 
 
-class OverASocket(StoreMachine):
-    """Nobody here has the files."""
+class Elsewhere(StoreMachine):
+    """Nobody here has files."""
 
 
 @contextmanager
@@ -266,9 +267,13 @@ def _examples(machine: type[StoreMachine], count: int, steps: int) -> Iterator[N
 def machine(request: pytest.FixtureRequest) -> type[StoreMachine]:
     if request.param == "files":
         return OverFiles
-    address = request.getfixturevalue("record_server")
-    OverASocket.place_of = staticmethod(lambda folder: behind_a_socket(address, folder))
-    return OverASocket
+    if request.param == "postgres":
+        cluster = request.getfixturevalue("cluster")
+        Elsewhere.place_of = staticmethod(lambda folder: in_a_schema(cluster, folder.parent.name))
+    else:
+        address = request.getfixturevalue("record_server")
+        Elsewhere.place_of = staticmethod(lambda folder: behind_a_socket(address, folder))
+    return Elsewhere
 
 
 def test_random_histories_are_shown_as_a_simple_list_would_show_them(machine: type[StoreMachine]) -> None:

@@ -1,5 +1,5 @@
-"""Where a test's record is, as a text that other processes are told: a folder, ``SOCKET:FOLDER`` behind a socket, or the
-address of a database with a ``#`` and a schema behind it.
+"""Where a test's record is, as a text that other processes are told: a folder, ``SOCKET:FOLDER`` behind a socket, or
+the address of a database with a ``#`` and a schema behind it.
 """
 
 import subprocess

@@ -15,12 +15,11 @@ from typing import IO, Any, Final
 from uuid import uuid4
 
 import pytest
-
 from support.needs import lacks
 from support.ports import free_port
 from support.waiting import PATIENCE
 
-__all__ = ["MISSING", "Cluster", "cluster", "postgres_place", "programs", "started_cluster"]
+__all__ = ["MISSING", "Cluster", "cluster", "in_a_schema", "postgres_place", "programs", "started_cluster"]
 
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 _USER: Final = "postgres"
@@ -131,7 +130,12 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def postgres_place(cluster: Cluster) -> str:
     """An address with a schema of this test's own behind a ``#``: nothing is there yet."""
-    return f"{cluster.url}#t_{uuid4().hex[:12]}"
+    return in_a_schema(cluster, f"t_{uuid4().hex[:12]}")
+
+
+def in_a_schema(cluster: Cluster, name: str) -> str:
+    """The address of a record in a schema of this name."""
+    return f"{cluster.url}#{name}"
 
 
 @contextmanager

@@ -84,6 +84,12 @@ class Engine:
         """Whether the tables of a part are there."""
         return self.read(part, lambda _: True, missing=False)
 
+    def writable(self) -> bool:
+        """Whether the server takes writes: no standby does."""
+        with self.connection() as connection:
+            row = connection.execute("SELECT NOT pg_is_in_recovery()").fetchone()
+            return row is not None and row[0]
+
     def close(self) -> None:
         """Release the connections; they are opened again when they are needed."""
         with self._mutex:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Final, LiteralString, cast
 
 from psycopg import ProgrammingError
@@ -81,6 +82,11 @@ class Place:
     def quoted_schema(self) -> str:
         """As it stands in SQL."""
         return '"' + self.schema.replace('"', '""') + '"'
+
+    def channel(self, *names: str) -> str:
+        """The channel on which something of this schema is told: short, and no other's."""
+        told = "\0".join((self.schema, *names)).encode("utf-8", "surrogatepass")
+        return f"nt_{blake2b(told, digest_size=20).hexdigest()}"
 
     def sql(self, statement: str) -> "LiteralString":
         """A statement that is written for the schema ``nanobot``, for this one: ``nanobot.chats`` is its ``chats``."""

@@ -1,0 +1,69 @@
+"""Handing out lines as they are written, by whichever process.
+
+That something was written is told by NOTIFY, which is a hint and no more: what is handed out is what stands behind the
+follower's own place, also when a hint was lost with a connection.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.record.postgres.cursors import parse_cursor
+from nanobot_transcript.record.postgres.rows import Head, Row, Rows
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.engine import Engine
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import is_erasure_mark
+
+__all__ = ["follow"]
+
+logger = logging.getLogger(__name__)
+
+_PAGE: Final = 500
+_LOOKS: Final = 5.0
+"""Seconds between two looks without a hint."""
+_SOON, _LATEST = 0.2, 5.0
+"""Seconds between two attempts while the database cannot be asked: at first, and at the most."""
+
+
+async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerator[Entry, None]:
+    """See ``StoreBackend.follow``. While the database cannot be asked, nothing comes, and then all that was missed."""
+    place = parse_cursor(rows.tag, after) if after is not None else None
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+
+    def heard(_: str | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(news.set)
+
+    with engine.listener.listening(engine.place.channel("chat", rows.tag), heard):
+        if place is None:
+            head = await asyncio.to_thread(engine.read, RECORD, rows.head, None)
+            place = head.seq if head is not None else 0
+        pause = _SOON
+        while True:
+            news.clear()
+            try:
+                _, found = await asyncio.to_thread(_behind, engine, rows, place)
+                pause = _SOON
+            except StoreError as error:
+                logger.log(logging.INFO if pause == _SOON else logging.DEBUG, "What was said is not known: %s", error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LATEST)
+                continue
+            for seq, line in found:
+                place = seq
+                entry = decode(line)
+                if entry is not None and not is_erasure_mark(entry):
+                    yield entry
+            if len(found) < _PAGE:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOKS):
+                        await news.wait()
+
+
+def _behind(engine: Engine, rows: Rows, place: int) -> tuple[Head | None, list[Row]]:
+    return engine.read(RECORD, lambda connection: rows.all_forward(connection, place, _PAGE), (None, []))

@@ -1,0 +1,97 @@
+"""Leases in the database, by its clock: the clocks of hosts may differ."""
+
+from math import isfinite
+from typing import Any, Final
+
+from nanobot_transcript.coordination.contract import Grant
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.record.postgres.names import as_key
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.engine import Connection, Engine
+
+__all__ = ["PostgresLease"]
+
+_LONGEST_TTL: Final = 7 * 86_400.0
+_LONGEST_HOLDER: Final = 300
+_NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
+# More time left than was ever given: the clock was set back, and waiting for it could take for ever.
+_LIVE: Final = f"l.holder IS NOT NULL AND l.expires > {_NOW} AND l.expires <= {_NOW} + l.ttl + 1"
+_ACQUIRE: Final = f"""
+INSERT INTO nanobot.leases AS l VALUES
+    (%(name)s, %(holder)s, NULL, nextval('nanobot.tokens'), {_NOW} + %(ttl)s, %(ttl)s)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, before = l.holder, token = nextval('nanobot.tokens'),
+    expires = {_NOW} + %(ttl)s, ttl = excluded.ttl WHERE NOT ({_LIVE})
+RETURNING token, expires, before
+"""
+_RENEW: Final = f"""
+UPDATE nanobot.leases SET expires = {_NOW} + %(ttl)s, ttl = %(ttl)s
+WHERE name = %(name)s AND token = %(token)s AND holder IS NOT NULL RETURNING expires
+"""
+_RELEASE: Final = "UPDATE nanobot.leases SET holder = NULL WHERE name = %s AND token = %s"
+_CURRENT: Final = f"SELECT holder, token, expires, before FROM nanobot.leases AS l WHERE name = %s AND {_LIVE}"
+_TIDY: Final = f"DELETE FROM nanobot.leases WHERE expires < {_NOW} - 86400"
+_TIDY_EVERY: Final = 500
+
+
+class PostgresLease:
+    """``Lease`` in a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine: Engine = engine
+        self._acquired: int = 0
+
+    @property
+    def blocking(self) -> bool:
+        """True: it waits for the network."""
+        return True
+
+    def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
+        """See ``Lease.acquire``."""
+        _check(ttl)
+        kept = well_formed(holder).replace("\0", "\u2400")[:_LONGEST_HOLDER]
+        bound = {"name": as_key(name), "holder": kept, "ttl": ttl}
+        statement = self._engine.place.sql(_ACQUIRE)
+        row = self._engine.write(RECORD, lambda connection: connection.execute(statement, bound).fetchone())
+        self._tidy()
+        return None if row is None else Grant(name, kept, row[0], row[1], row[2])
+
+    def renew(self, grant: Grant, ttl: float) -> Grant | None:
+        """See ``Lease.renew``."""
+        _check(ttl)
+        bound = {"name": as_key(grant.name), "token": grant.token, "ttl": ttl}
+        row = self._written(_RENEW, bound)
+        return None if row is None else Grant(grant.name, grant.holder, grant.token, row[0], grant.succeeds)
+
+    def release(self, grant: Grant) -> None:
+        """See ``Lease.release``."""
+        statement, bound = self._engine.place.sql(_RELEASE), (as_key(grant.name), grant.token)
+        self._engine.write(RECORD, lambda connection: connection.execute(statement, bound), again=True)
+
+    def current(self, name: str) -> Grant | None:
+        """See ``Lease.current``."""
+        statement = self._engine.place.sql(_CURRENT)
+
+        def look(connection: Connection) -> Any:
+            return connection.execute(statement, (as_key(name),)).fetchone()
+
+        row = self._engine.read(RECORD, look, None)
+        return None if row is None else Grant(name, row[0], row[1], row[2], row[3])
+
+    def _written(self, statement: str, bound: dict[str, Any]) -> Any:
+        placed = self._engine.place.sql(statement)
+        return self._engine.write(RECORD, lambda connection: connection.execute(placed, bound).fetchone(), again=True)
+
+    def _tidy(self) -> None:
+        """Names of claims are used once: what ended a day ago is removed now and then."""
+        self._acquired += 1
+        if self._acquired % _TIDY_EVERY == 0:
+            statement = self._engine.place.sql(_TIDY)
+            self._engine.write(RECORD, lambda connection: connection.execute(statement), again=True)
+
+
+def _check(ttl: float) -> None:
+    if not (isfinite(ttl) and 0 < ttl <= _LONGEST_TTL):
+        raise ConfigError(
+            f"A lease cannot last {ttl} seconds.", hint="Give a number of seconds above 0, at most a week."
+        )

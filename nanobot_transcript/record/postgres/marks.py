@@ -1,0 +1,78 @@
+"""Marks in the database: one row for each."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any, Final
+
+from nanobot_transcript.record.postgres.names import as_key
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.engine import Engine
+
+__all__ = ["PostgresMarks"]
+
+logger = logging.getLogger(__name__)
+
+_VERSION: Final = 1
+_GET: Final = "SELECT document, version FROM nanobot.marks WHERE kind = %s AND name = %s"
+_PUT: Final = """
+INSERT INTO nanobot.marks AS m (kind, name, document, version) VALUES (%s, %s, %s, %s)
+ON CONFLICT (kind, name) DO UPDATE SET document = excluded.document, put = DEFAULT WHERE m.version = excluded.version
+"""
+_EACH: Final = "SELECT document FROM nanobot.marks WHERE kind = %s AND version = %s"
+_PRUNE: Final = """
+DELETE FROM nanobot.marks WHERE kind = %(kind)s AND put <= (
+    SELECT put FROM nanobot.marks WHERE kind = %(kind)s ORDER BY put DESC OFFSET %(keep)s LIMIT 1
+)
+"""
+
+
+class PostgresMarks:
+    """``Marks`` in a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine: Engine = engine
+
+    @property
+    def blocking(self) -> bool:
+        """True: it waits for the network."""
+        return True
+
+    def get(self, kind: str, *name: str) -> dict[str, Any] | None:
+        """See ``Marks.get``."""
+        row = self._row(kind, name)
+        return _decoded(row[0]) if row is not None and row[1] == _VERSION else None
+
+    def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
+        """See ``Marks.put``."""
+        body = json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        statement = self._engine.place.sql(_PUT)
+        bound = (as_key(kind), as_key(*name), body, _VERSION)
+        self._engine.write(RECORD, lambda connection: connection.execute(statement, bound), again=True)
+
+    def has(self, kind: str, *name: str) -> bool:
+        """See ``Marks.has``."""
+        return self._row(kind, name) is not None
+
+    def each(self, kind: str) -> Iterator[dict[str, Any]]:
+        """See ``Marks.each``."""
+        statement, bound = self._engine.place.sql(_EACH), (as_key(kind), _VERSION)
+        rows = self._engine.read(RECORD, lambda connection: connection.execute(statement, bound).fetchall(), [])
+        return (document for (body,) in rows if (document := _decoded(body)) is not None)
+
+    def prune(self, kind: str, keep: int) -> int:
+        """See ``Marks.prune``."""
+        statement, bound = self._engine.place.sql(_PRUNE), {"kind": as_key(kind), "keep": max(0, keep)}
+        return self._engine.write(RECORD, lambda connection: connection.execute(statement, bound).rowcount, again=True)
+
+    def _row(self, kind: str, name: tuple[str, ...]) -> Any:
+        statement, bound = self._engine.place.sql(_GET), (as_key(kind), as_key(*name))
+        return self._engine.read(RECORD, lambda connection: connection.execute(statement, bound).fetchone(), None)
+
+
+def _decoded(body: bytes) -> dict[str, Any] | None:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None

@@ -1,0 +1,233 @@
+"""Who is who, in the database: a row for each fact, and each process's copy of all of them.
+
+On an event loop nothing is waited for: the copy answers, and a thread brings it up to date and writes what is new.
+"""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from hashlib import blake2b
+from typing import Any, Final
+
+import msgspec
+
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.store.member_document import Document, empty
+from nanobot_transcript.store.members import Change, MemberDirectory
+
+__all__ = ["PostgresMembers"]
+
+logger = logging.getLogger(__name__)
+
+_NESTED: Final = "ids"
+"""The section whose facts lie one level deeper: an account sees very many people."""
+_OFTEN: Final = 0.1
+"""Seconds between two looks for news that are made for an event loop."""
+_SOON, _LATEST = 0.5, 30.0
+
+_NEWS: Final = "SELECT digest, edition, body FROM nanobot.members WHERE edition > %s ORDER BY edition"
+_LOCK: Final = "SELECT pg_advisory_xact_lock(%s)"
+_PUT: Final = """
+INSERT INTO nanobot.members VALUES (%s, nextval('nanobot.editions'), %s)
+ON CONFLICT (digest) DO UPDATE SET edition = nextval('nanobot.editions'), body = excluded.body
+"""
+_TELL: Final = "SELECT pg_notify(%s, '')"
+
+_Path = tuple[str, ...]
+
+
+class PostgresMembers(MemberDirectory):
+    """``MemberDirectory`` in a database."""
+
+    def __init__(self, engine: Engine, *, now: Callable[[], float] = time.time) -> None:
+        super().__init__(now=now)
+        self._engine: Engine = engine
+        self._edition: int = 0
+        self._known: Document = empty()
+        """The facts as they stand in the database, up to ``_edition``."""
+        self._paths: dict[bytes, _Path] = {}
+        self._pending: list[Change] = []
+        self._sync: threading.Lock = threading.Lock()
+        """Held by who talks with the database; lookups do not wait for it."""
+        self._asked: float = 0.0
+        self._busy: bool = False
+        self._unreadable: str = ""
+
+    def flush(self, timeout: float) -> bool:
+        """See ``MemberDirectory.flush``."""
+        if not self._pending:
+            return True
+        if not self._sync.acquire(timeout=max(0.0, timeout)):
+            return False
+        try:
+            self._exchange()
+        finally:
+            self._sync.release()
+        return not self._pending
+
+    def after_fork(self) -> None:
+        """See ``MemberDirectory.after_fork``."""
+        super().after_fork()
+        self._sync, self._busy = threading.Lock(), False
+
+    def _refresh(self) -> None:
+        if _on_a_loop():
+            if time.monotonic() - self._asked > _OFTEN:
+                self._behind()
+            return
+        try:
+            with self._sync:
+                self._exchange()
+            self._unreadable = ""
+        except StoreError as error:
+            # Names are not worth a message: who asks gets what this process knows.
+            if str(error) != self._unreadable:
+                logger.warning("members are known from memory only: %s %s", error, error.hint)
+            self._unreadable = str(error)
+
+    def _change(self, change: Change) -> None:
+        with self._mutex:
+            if not change(self._document):
+                return
+            self._pending.append(change)
+        if _on_a_loop():
+            self._behind()
+        else:
+            with self._sync:
+                self._exchange()
+
+    def _behind(self) -> None:
+        """Have a thread do it."""
+        self._asked = time.monotonic()
+        with self._mutex:
+            if self._busy:
+                return
+            self._busy = True
+        threading.Thread(target=self._run, name="postgres-members", daemon=True).start()
+
+    def _run(self) -> None:
+        pause = _SOON
+        while True:
+            try:
+                with self._sync:
+                    self._exchange()
+                pause = _SOON
+            except StoreError as error:
+                if str(error) != self._unreadable:
+                    logger.warning("members are known from memory only: %s %s", error, error.hint)
+                self._unreadable = str(error)
+                if self._pending:
+                    time.sleep(pause)
+                    pause = min(2 * pause, _LATEST)
+            with self._mutex:
+                if not self._pending or self._unreadable == "":
+                    self._busy = False
+                    return
+
+    def _exchange(self) -> None:
+        """Take what is new there, and put there what is new here."""
+        if self._pending:
+            self._engine.write(RECORD, self._put)
+        else:
+            rows = self._engine.read(RECORD, self._rows, None)
+            with self._mutex:
+                if rows is None:
+                    self._begin_anew()
+                elif rows:
+                    self._take(rows)
+
+    def _rows(self, connection: Connection) -> list[tuple[Any, ...]]:
+        return connection.execute(self._engine.place.sql(_NEWS), (self._edition,)).fetchall()
+
+    def _put(self, connection: Connection) -> None:
+        place = self._engine.place
+        with connection.transaction():
+            # Under this lock editions are given in the order of the commits, so that none comes late.
+            connection.execute(_LOCK, (_number(place.schema),))
+            rows = self._rows(connection)
+            with self._mutex:
+                changes = list(self._pending)
+                self._take(rows)
+                for change in changes:
+                    change(self._document)
+                facts = {path: deepcopy(value) for path, value in _differing(self._known, self._document)}
+            if facts:
+                connection.cursor().executemany(place.sql(_PUT), [_row(path, value) for path, value in facts.items()])
+                connection.execute(_TELL, (place.channel("signal", "members"),))
+        with self._mutex:
+            del self._pending[: len(changes)]
+            for path, value in facts.items():
+                _set(self._known, path, value)
+
+    def _take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Make the facts in these rows those of the copy. What waits to be written has to be done once more on top."""
+        for digest, edition, body in rows:
+            if body is None:
+                path, value = self._paths.pop(bytes(digest), None), None
+            else:
+                *parts, value = msgspec.json.decode(body)
+                path = self._paths[bytes(digest)] = tuple(parts)
+            if path is not None:
+                _set(self._known, path, value)
+                _set(self._document, path, deepcopy(value))
+            self._edition = edition
+
+    def _begin_anew(self) -> None:
+        """There are no tables (any more)."""
+        if self._edition:
+            self._document, self._known, self._edition = empty(), empty(), 0
+            self._paths.clear()
+
+
+def _differing(known: Document, document: Document, *above: str) -> Iterator[tuple[_Path, Any]]:
+    """Each fact that is another in the second one, with its path; None where it is gone."""
+    for name in known.keys() | document.keys():
+        before, now = known.get(name), document.get(name)
+        if before == now:
+            continue
+        if len(above) + 1 < _depth(name, above):
+            yield from _differing(before or {}, now or {}, *above, name)
+        else:
+            yield (*above, name), now
+
+
+def _depth(name: str, above: _Path) -> int:
+    return 3 if (above[0] if above else name) == _NESTED else 2
+
+
+def _set(document: Document, path: _Path, value: Any) -> None:
+    *above, name = path
+    at: dict[str, Any] = document
+    for each in above:
+        at = at.setdefault(each, {})
+    if value is None:
+        at.pop(name, None)
+    else:
+        at[name] = value
+
+
+def _row(path: _Path, value: Any) -> tuple[bytes, bytes | None]:
+    digest = blake2b(msgspec.json.encode(path), digest_size=16).digest()
+    return digest, None if value is None else msgspec.json.encode([*path, value])
+
+
+def _number(schema: str) -> int:
+    told = f"nanobot-transcript members {schema}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(told, digest_size=8).digest(), signed=True)
+
+
+def _on_a_loop() -> bool:
+    if "asyncio" not in sys.modules:  # which importing this must not cost
+        return False
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

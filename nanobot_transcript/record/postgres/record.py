@@ -1,0 +1,160 @@
+"""A record in a PostgreSQL database."""
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.record.contract import Record, Usage
+from nanobot_transcript.record.postgres.budgets import PostgresBudget
+from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
+from nanobot_transcript.record.postgres.leases import PostgresLease
+from nanobot_transcript.record.postgres.marks import PostgresMarks
+from nanobot_transcript.record.postgres.members import PostgresMembers
+from nanobot_transcript.record.postgres.processes import PostgresProcesses
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
+from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.sql.postgres.place import SCHEMA, Place
+from nanobot_transcript.store.front import GroupTranscriptStore
+
+if TYPE_CHECKING:
+    from nanobot_transcript.coordination.contract import Signals
+    from nanobot_transcript.finding import Finding
+    from nanobot_transcript.outbox.contract import Postbox
+    from nanobot_transcript.outbox.values import OutboxLimits
+    from nanobot_transcript.relevance.log import DecisionLog
+    from nanobot_transcript.store.contract import Retention
+
+__all__ = ["PostgresRecord"]
+
+_FLUSHES: Final = 5.0
+_TABLES: Final = """
+SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = ANY (%s)
+"""
+
+
+class PostgresRecord(Record):
+    """``Record`` at the address ``url``, in one ``schema`` of the database, which the first write makes.
+
+    ``listen_url`` leads past a pooler in transaction mode. ``connections`` are those of this process at most, besides
+    the one that stays. The other options are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits``.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = SCHEMA,
+        listen_url: str | None = None,
+        connections: int = 4,
+        segment_bytes: int = DEFAULT_SEGMENT_BYTES,
+        lock_timeout: float = 2.0,
+        retention: "Retention | None" = None,
+        posting: "OutboxLimits | None" = None,
+    ) -> None:
+        self._engine: Engine = Engine(Place(url, schema, listen_url, connections))
+        self._posting: OutboxLimits | None = posting
+        self._mutex: threading.RLock = threading.RLock()
+        self._signals: Signals | None = None
+        self._outbox: Postbox | None = None
+        self._decisions: PostgresDecisionLog = PostgresDecisionLog(self._engine)
+        self.place = self._engine.place.name
+        self.members = PostgresMembers(self._engine)
+        transcripts = PostgresTranscripts(self._engine, segment_bytes=segment_bytes, lock_timeout=lock_timeout)
+        self.store = GroupTranscriptStore(backend=transcripts, members=self.members, retention=retention)
+        self.leases = PostgresLease(self._engine)
+        self.budgets = PostgresBudget(self._engine)
+        self.marks = PostgresMarks(self._engine)
+        self.processes = PostgresProcesses(self._engine)
+        self._transcripts: PostgresTranscripts = transcripts
+        _records.add(self)
+
+    @property
+    def signals(self) -> "Signals":
+        """See ``Record.signals``."""
+        with self._mutex:
+            if self._signals is None:
+                from nanobot_transcript.record.postgres.signals import PostgresSignals  # brings asyncio
+
+                self._signals = PostgresSignals(self._engine)
+            return self._signals
+
+    @property
+    def outbox(self) -> "Postbox":
+        """See ``Record.outbox``."""
+        raise NotImplementedError
+
+    @property
+    def decisions(self) -> "DecisionLog":
+        """See ``Record.decisions``."""
+        return self._decisions
+
+    def usage(self) -> list[Usage]:
+        """See ``Record.usage``."""
+        chats = self.store.chats()
+        return [
+            Usage("transcripts", self.place, sum(chat.bytes for chat in chats), len(chats)),
+            Usage(
+                "decisions",
+                self.place,
+                self._size("decisions") if self._decisions.count() else 0,
+                self._decisions.count(),
+            ),
+            Usage("index", self.place, self._size("ids", "chats", "segments"), len(chats)),
+        ]
+
+    def require(self, *, exists: bool = False, written: bool = False) -> None:
+        """See ``Record.require``."""
+        there = self._engine.exists(RECORD)
+        if exists and not there:
+            raise StoreUnavailableError(
+                f"There is no record in {self.place} yet.", hint="The first message that a bot hears makes it."
+            )
+        if written and not self._engine.writable():
+            raise StoreUnavailableError(
+                f"{self.place} takes no writes now.", hint="Name all hosts in record.url, or wait for the failover."
+            )
+
+    def check(self) -> "list[Finding]":
+        """See ``Record.check``."""
+        from nanobot_transcript.record.postgres.checking import check  # for few
+
+        return check(self._engine)
+
+    def close(self) -> None:
+        """See ``Record.close``."""
+        self._decisions.flush(_FLUSHES)
+        self.members.flush(_FLUSHES)
+        self.store.close()
+        if self._outbox is not None:
+            self._outbox.close()
+        self.processes.leave()
+        self._engine.close()
+
+    def after_fork(self) -> None:
+        """In a forked child: threads and connections are the parent's."""
+        self._mutex = threading.RLock()
+        self._transcripts.after_fork()
+        self._decisions.after_fork()
+        self._signals = None
+
+    def _size(self, *tables: str) -> int:
+        def look(connection: Connection) -> Any:
+            return connection.execute(_TABLES, (self._engine.place.schema, list(tables))).fetchone()
+
+        row = self._engine.read(RECORD, look, None)
+        return row[0] if row is not None else 0
+
+
+_records: "WeakSet[PostgresRecord]" = WeakSet()
+
+
+def _after_fork() -> None:
+    for record in list(_records):
+        record.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,357 @@
+"""The store backend over PostgreSQL: transcripts of processes on many machines."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+from nanobot_transcript.entry import Entry, RecentMessage
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.record.postgres import reading
+from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
+from nanobot_transcript.record.postgres.erasure import Erasure
+from nanobot_transcript.record.postgres.ops import OpLog
+from nanobot_transcript.record.postgres.rows import Rows, id_of
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.window import Window
+from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
+from nanobot_transcript.store.lines.codec import decode, encode
+from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
+from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, id_keys, ids_of, is_sent
+from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.order import moment_of
+
+__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts"]
+
+_T = TypeVar("_T")
+
+DEFAULT_SEGMENT_BYTES: Final = 64 << 20
+_OPEN_CHATS: Final = 256
+_KEPT_READY: Final = 1000
+"""Who asks for more messages than this is not given them from memory, and they are not kept there."""
+_APPEND: Final = "SELECT nanobot.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_APPEND_ALL: Final = "SELECT nanobot.append_all(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_CHATS: Final = "SELECT name, bytes, last_ms FROM nanobot.chats WHERE bytes > 0"
+_PURGED: Final = "SELECT purged FROM nanobot.chats WHERE tag = %s"
+
+logger = logging.getLogger(__name__)
+
+
+class _Chat:
+    """What this process knows of one transcript."""
+
+    def __init__(self, rows: Rows, channel: str) -> None:
+        self.rows: Final = rows
+        self.channel: Final = channel
+        self.window: Final = Window(rows)
+        self.ops: Final = OpLog(rows)
+        self.reading: threading.Lock = threading.Lock()
+
+
+class PostgresTranscripts:
+    """``StoreBackend`` in a database. ``lock_timeout`` bounds (seconds) the wait for another writer of the chat."""
+
+    def __init__(
+        self, engine: Engine, *, segment_bytes: int = DEFAULT_SEGMENT_BYTES, lock_timeout: float = 2.0
+    ) -> None:
+        if segment_bytes < 1:
+            raise ConfigError(f"A segment of {segment_bytes} bytes is too small.", hint="The usual size is 64 MiB.")
+        self._engine: Engine = engine
+        self._segment_bytes: int = segment_bytes
+        self._lock_timeout: float = lock_timeout
+        self._channel: str = engine.place.channel("signal", "messages")
+        self._chats: OrderedDict[str, _Chat] = OrderedDict()
+        self._guard: threading.Lock = threading.Lock()
+        self._conflicts: set[str] = set()
+
+    @property
+    def place(self) -> str:
+        """The database, for a person."""
+        return self._engine.place.name
+
+    @property
+    def blocking(self) -> bool:
+        """True: it waits for the network."""
+        return True
+
+    # -- writing
+
+    def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
+        known = self._written(session_key, entry, ids_of(entry), max_wait)
+        if known is not None:
+            self._meet(session_key, entry, known, max_wait)
+        return known is None
+
+    def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
+        about = self._messages_with(session_key, [op]) if op.get("op") not in HIDING else {}
+        return self._written(session_key, op, _barring(op, about), max_wait) is None
+
+    def write_many(self, session_key: str, lines: Sequence[Entry]) -> list[bool]:
+        """Record messages and ops in this order, as one transaction; True for each that was new. What was written
+        before is not written again, so that a batch of which nobody knows whether it arrived may be given again.
+        """
+        about = self._messages_with(session_key, lines)
+        about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
+        runs = _runs([(line, id_keys(line), _barring(line, about)) for line in lines])
+
+        def append(connection: Connection) -> list[bytes | None]:
+            with connection.transaction():
+                return [line for run in runs for line in self._append_all(connection, session_key, run)]
+
+        found = self._engine.write(RECORD, append, again=True)
+        known = [None if line is None else decode(line) for line in found]
+        for line, met in zip(lines, known, strict=True):
+            if met is not None and not is_op(line):
+                self._meet(session_key, line, met, None)
+        return [met is None for met in known]
+
+    def _written(self, session_key: str, line: Entry, barring: list[str], max_wait: float | None) -> Entry | None:
+        """What stood there already; None when the line was written."""
+        keys = id_keys(line)
+        joined = _joined(keys)
+        bound = (
+            *self._whither(session_key),
+            encode(line)[:-1],
+            is_op(line),
+            joined,
+            joined if barring == keys else _joined(barring),
+            *self._limits(max_wait),
+        )
+        statement = self._engine.place.sql(_APPEND)
+
+        def append(connection: Connection) -> Any:
+            return connection.execute(statement, bound, binary=True).fetchone()
+
+        (found,) = self._engine.write(RECORD, append)
+        return None if found is None else decode(found)
+
+    def _append_all(self, connection: Connection, session_key: str, run: "list[_Keyed]") -> list[bytes | None]:
+        bound = (
+            *self._whither(session_key),
+            [encode(line)[:-1] for line, _, _ in run],
+            [is_op(line) for line, _, _ in run],
+            [_joined(keys) for _, keys, _ in run],
+            [_joined(barring) for _, _, barring in run],
+            *self._limits(None),
+        )
+        row = connection.execute(self._engine.place.sql(_APPEND_ALL), bound, binary=True).fetchone()
+        return row[0] if row is not None else []
+
+    def _whither(self, session_key: str) -> tuple[str, bytes, str, str]:
+        chat = self._chat(session_key)
+        return chat.rows.tag, session_key.encode("utf-8", "surrogatepass"), chat.channel, self._channel
+
+    def _limits(self, max_wait: float | None) -> tuple[int, str]:
+        wait = self._lock_timeout if max_wait is None else max_wait
+        return self._segment_bytes, f"{max(1, int(wait * 1000))}ms"
+
+    def _messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
+        """The messages that edits among these lines are about, by the ids by which they name them."""
+        targets = {cast("str", line.get("target")) for line in lines if line.get("op") == "edit"}
+        if not targets:
+            return {}
+        rows = self._chat(session_key).rows
+        found = self._read(lambda connection: rows.with_ids(connection, targets), {})
+        decoded = {target: entry for target, (_, line) in found.items() if (entry := decode(line)) is not None}
+        return {target: entry for target, entry in decoded.items() if not is_op(entry)}
+
+    def _meet(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
+        """Write what this message has more than the one that was met there."""
+        edit = upgrade(known, entry)
+        if edit is not None:
+            target = cast("str", edit.get("target"))
+            self._written(session_key, edit, _barring(edit, {target: known}), max_wait)
+        elif not is_op(known) and (known["role"], known["sender"]) != (entry["role"], entry["sender"]):
+            self._say_conflict(session_key, known, entry)
+
+    def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
+        """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
+        overheard = entry.get("source") in OVERHEARD or known.get("source") in OVERHEARD
+        if overheard or session_key in self._conflicts:
+            return
+        self._conflicts.add(session_key)
+        logger.warning(
+            "%s: message %s was recorded from %s and came again from %s; the first one stays",
+            session_key,
+            entry["message_id"],
+            known["sender"],
+            entry["sender"],
+        )
+
+    # -- reading
+
+    def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
+        if max_messages <= 0:
+            return []
+        if max_messages > _KEPT_READY:
+            return [brief(entry) for entry in self.recent(session_key, max_messages).entries]
+        window = self._chat(session_key).window
+        return self._read(lambda connection: window.get_recent(connection, max_messages), [])
+
+    def recent(self, session_key: str, limit: int) -> Page:
+        chat = self._chat(session_key)
+        window = chat.window if limit <= _KEPT_READY else Window(chat.rows)
+        entries, seq = self._read(lambda connection: window.recent(connection, limit), ([], 0))
+        return Page(entries, format_cursor(chat.rows.tag, seq))
+
+    def read(self, session_key: str, after: str | None, limit: int) -> Page:
+        chat = self._chat(session_key)
+        place = 0 if after is None else parse_cursor(chat.rows.tag, after)
+        return self._paged(chat, lambda connection: reading.read(connection, chat.rows, chat.ops, place, limit), place)
+
+    def read_back(self, session_key: str, before: str | None, limit: int) -> Page:
+        chat = self._chat(session_key)
+        place = None if before is None else parse_cursor(chat.rows.tag, before)
+
+        def back(connection: Connection) -> tuple[list[Entry], int]:
+            return reading.read_back(connection, chat.rows, chat.ops, place, limit)
+
+        return self._paged(chat, back, place or 0)
+
+    def end(self, session_key: str) -> str:
+        rows = self._chat(session_key).rows
+        head = self._read(rows.head, None)
+        return format_cursor(rows.tag, head.seq if head is not None else 0)
+
+    def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
+        from nanobot_transcript.record.postgres.follow import follow  # brings asyncio
+
+        return follow(self._engine, self._chat(session_key).rows, after)
+
+    def get(self, session_key: str, message_id: str) -> Entry | None:
+        return self.get_many(session_key, [message_id]).get(message_id)
+
+    def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
+        chat, wanted = self._chat(session_key), list(message_ids)
+        with chat.reading:
+            return self._read(lambda connection: reading.messages(connection, chat.rows, chat.ops, wanted), {})
+
+    def changes(self, session_key: str, after: str) -> Changes:
+        rows = self._chat(session_key).rows
+        place = parse_cursor(rows.tag, after)
+        return self._read(lambda connection: reading.changes(connection, rows, place), Changes())
+
+    def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
+        if session_key is not None:
+            keys = [session_key]
+        else:
+            place = self._engine.place
+            keys = self._read(lambda connection: reading.chats_with(connection, place, query), [])
+        hits: list[Hit] = []
+        for key in keys:
+            chat = self._chat(key)
+            ops = OpLog(chat.rows)  # a long search must not hold up the reads of others
+
+            def look(connection: Connection, chat: _Chat = chat, ops: OpLog = ops) -> list[Hit]:
+                return reading.search(connection, chat.rows, ops, query, limit)
+
+            hits += self._read(look, [])
+        hits.sort(key=lambda hit: moment_of(hit.entry) or 0, reverse=True)
+        return hits[:limit]
+
+    def chats(self) -> list[Chat]:
+        statement = self._engine.place.sql(_CHATS)
+        rows = self._read(lambda connection: connection.execute(statement).fetchall(), [])
+        return sorted(Chat(name.decode("utf-8", "surrogatepass"), size, int(last)) for name, size, last in rows)
+
+    def scan(self, session_key: str) -> Iterator[Entry]:
+        cursor: str | None = None
+        while True:
+            page = self.read(session_key, cursor, _KEPT_READY)
+            yield from page.entries
+            if len(page.entries) < _KEPT_READY:
+                return
+            cursor = page.cursor
+
+    # -- maintenance
+
+    def purge(
+        self, session_key: str | None, *, senders: frozenset[str], before_ms: float | None
+    ) -> list[MaintenanceReport]:
+        wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
+        return Erasure(self._engine).purge([self._chat(key).rows for key in wanted], senders, before_ms)
+
+    def purged_at(self, session_key: str) -> float:
+        statement, tag = self._engine.place.sql(_PURGED), self._chat(session_key).rows.tag
+        row = self._read(lambda connection: connection.execute(statement, (tag,)).fetchone(), None)
+        return row[0] if row is not None else 0
+
+    def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
+        erasure = Erasure(self._engine)
+        wanted = session_keys if session_keys is not None else erasure.due(retention)
+        return erasure.maintain([self._chat(key).rows for key in wanted], retention)
+
+    def verify(self, session_key: str) -> VerifyReport:
+        rows = self._chat(session_key).rows
+        report = VerifyReport(session_key)
+        self._read(lambda connection: reading.verify(connection, self._engine.place, rows, report), None)
+        return report
+
+    def close(self) -> None:
+        with self._guard:
+            self._chats.clear()
+
+    def after_fork(self) -> None:
+        """In a forked child: another thread of the parent may have held a lock."""
+        self._guard = threading.Lock()
+        self._chats.clear()
+
+    def _paged(self, chat: _Chat, read: Callable[[Connection], tuple[list[Entry], int]], missing: int) -> Page:
+        with chat.reading:
+            entries, seq = self._read(read, ([], missing))
+        return Page(entries, format_cursor(chat.rows.tag, seq))
+
+    def _read(self, work: Callable[[Connection], _T], missing: _T) -> _T:
+        return self._engine.read(RECORD, work, missing)
+
+    def _opened(self, session_key: str) -> _Chat:
+        rows = Rows(self._engine.place, session_key)
+        return _Chat(rows, self._engine.place.channel("chat", rows.tag))
+
+    def _chat(self, session_key: str) -> _Chat:
+        with self._guard:
+            chat = self._chats.get(session_key)
+            if chat is None:
+                chat = self._chats[session_key] = self._opened(session_key)
+                if len(self._chats) > _OPEN_CHATS:
+                    self._chats.popitem(last=False)
+            else:
+                self._chats.move_to_end(session_key)
+            return chat
+
+
+_Keyed = tuple[Entry, list[str], list[str]]
+"""A line, the keys under which it is known, and those of which none may be there for it to be written."""
+
+
+def _barring(line: Entry, about: Mapping[str, Entry]) -> list[str]:
+    """See ``_Keyed``. ``about`` are the messages that edits are about."""
+    op, target = line.get("op"), line.get("target")
+    if op is None:
+        return ids_of(line)
+    if not target:
+        return []
+    if op in HIDING:
+        return [hidden_key(target)]
+    ids = [target, *(ids_of(about[target]) if target in about else [])]
+    barring = [hidden_key(known) for known in dict.fromkeys(ids)]
+    return [*barring, EDIT_SENT + target] if is_sent(line) else barring
+
+
+def _runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
+    """Cut where a line may be barred by an earlier one: the server looks once for all lines of a run."""
+    runs: list[list[_Keyed]] = []
+    met: set[str] = set()
+    for line in lines:
+        if not runs or not met.isdisjoint(line[2]):
+            runs.append([])
+            met = set()
+        runs[-1].append(line)
+        met.update(line[1])
+    return runs
+
+
+def _joined(keys: Iterable[str]) -> bytes:
+    return b"".join(map(id_of, keys))
