@@ -56,6 +56,11 @@ class AgentMail:
         self.reader: Database = self._opened()
         self._clock: Callable[[], float] = clock
 
+    @property
+    def file(self) -> Path | None:
+        """The database's file, which guards on this machine read; None where the database is on a server."""
+        return self.places.database
+
     def now(self) -> float:
         """The time that is noted for what happens now."""
         return to_the_millisecond(self._clock())
