@@ -1,13 +1,18 @@
 """The two gateways once more, with the record in PostgreSQL and each bot in a home of its own."""
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 import pytest_asyncio
 import scenario.test_gate as gates
 import scenario.test_two_gateways as scenes
+from support.demo import Demo
 from support.places import open_record
-from support.postgres import Cluster
+from support.postgres import Cluster, started_cluster
 from support.scene import Scene, running_scene
 from support.waiting import until
 
@@ -16,6 +21,8 @@ from nanobot_transcript.record import Record
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 Act = Callable[[Scene], Awaitable[None]]
+
+KILLS: Final = 20
 
 SHORT: list[Act] = [
     scenes.test_people_talk_alpha_answers_and_beta_knows_what_alpha_said,
@@ -104,6 +111,52 @@ async def test_one_bot_hears_the_other_through_the_database(gated: Scene) -> Non
     await gated.feishu.wait_for_message(group, gated.beta, "It is 42.")
     entries = await gated.recorded(group, 3)
     assert [(entry.get("agent"), entry.get("hop")) for entry in entries[1:]] == [("Alpha", 1), ("Beta", 2)]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+async def test_each_message_stands_once_however_often_the_server_is_killed(
+    tmp_path_factory: pytest.TempPathFactory, soak_row: Callable[..., None]
+) -> None:
+    """What is said to a bot gets one answer or, while nobody knows whether another one answers, none."""
+    pytest.importorskip("nanobot")
+    with started_cluster() as own:
+        chosen = variables(own, "killed", GROUPS__MODE="gate")
+        async with running_scene(tmp_path_factory.mktemp("killed"), variables=chosen, to_beta=("Ada", "Bo")) as scene:
+            with seen_from_here(scene, own, "killed"):
+                scene.when("release date", "Next week.")
+                scene.when("are you there", "Here I am.")
+                group = scene.group()
+                for number in range(KILLS):
+                    await scene.feishu.say(group, scene.bo, f"before {number}")
+                    asking = asyncio.ensure_future(
+                        scene.feishu.say(group, scene.ada, f"Does anyone know the release date of {number}?")
+                    )
+                    own.kill()
+                    await scene.feishu.say(group, scene.bo, f"while it is down {number}")
+                    await asyncio.to_thread(own.start)
+                    await asking
+                    await scene.ask(group, scene.ada, "@Alpha are you there", scene.alpha, "Here I am.")
+                said = [message for message in group.messages if not message.recalled]
+                await until(lambda: len(scene.record(group)) >= len(said))
+                await until(lambda: sorted(scene.texts(group)) == sorted(message.text for message in said))
+                answers = Counter(entry.get("reply_to") for entry in scene.record(group) if entry.get("agent"))
+    assert [count for count in answers.values() if count > 1] == []
+    assert sum(answers.values()) >= KILLS  # who is asked by name answers once the server is back
+    soak_row(kills=KILLS, said=len(said), recorded=len(said), answered=sum(answers.values()), answered_twice=0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("host", ["nanobot", "runner"])
+def test_the_demo_plays_with_its_record_in_a_database(host: str, cluster: Cluster, tmp_path: Path) -> None:
+    pytest.importorskip("nanobot")
+    demo = Demo(tmp_path, "--host", host, "--json", **variables(cluster, f"demo_{host}"))
+    try:
+        assert demo.end() == 0, demo.seen
+        demo.expect_all_scenes()
+        assert not (tmp_path / "home" / ".nanobot" / "transcripts").exists()
+    finally:
+        demo.close()
 
 
 def _is_plain(act: Act) -> bool:
