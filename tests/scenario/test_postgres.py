@@ -47,7 +47,7 @@ def variables(cluster: Cluster, schema: str, **more: str) -> dict[str, str]:
 def seen_from_here(scene: Scene, cluster: Cluster, schema: str) -> Record:
     """What the test looks at instead of files."""
     record = open_record(f"{cluster.url}#{schema}")
-    scene.look_at(record.store)
+    scene.look_at(record)
     return record
 
 

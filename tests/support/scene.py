@@ -13,6 +13,7 @@ from support.waiting import until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.record import Record
 from nanobot_transcript.record.spool.waiting import waiting_in
 from transcript_channels.simulator import (
     App,
@@ -56,6 +57,8 @@ class Scene:
         self.gateways: dict[str, Gateway] = {}
         self.store_dir: Path = folder / "transcripts"
         self._store: GroupTranscriptStore = GroupTranscriptStore(self.store_dir)
+        self.far: Record | None = None
+        """The gateways' record, where it is not in files."""
         self.spool_dir: Path | None = None
         """Where what the gateways recorded may wait before it is in the store."""
         self.variables: Mapping[str, str] = {}
@@ -96,10 +99,10 @@ class Scene:
             procs.until(lambda: not waiting_in(spool).lines, "the spools are empty")
         return self._store
 
-    def look_at(self, store: GroupTranscriptStore) -> None:
+    def look_at(self, record: Record) -> None:
         """The gateways' record is this one, and not in files."""
         self._store.close()
-        self._store = store
+        self.far, self._store = record, record.store
 
     def record(self, chat: Chat) -> list[Entry]:
         """All entries of a chat as they read now."""
