@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import InvalidCursorError, StoreError
+from nanobot_transcript.errors import InvalidCursorError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, speaker, wrote
 from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -79,6 +79,8 @@ class Relay:
         self._seen: Callable[[str], bool] = seen
         self._readable: Callable[[Entry], bool] | None = readable
         self._clock: Callable[[], float] = clock
+        self._is_deaf: bool = False
+        """The record cannot be read, and that was said."""
         self.on_stop: Callable[[str, Entry, str], None] = lambda session_key, entry, reason: None
         """Told what the loop guard did not let out, and why."""
 
@@ -89,10 +91,15 @@ class Relay:
         place = _Place(self._marks, self._agent.name, session_key)
         await asyncio.to_thread(place.load)
         while True:
-            async with aclosing(self._unread(session_key, place)) as unread:
-                async for entry in unread:
-                    yield entry
-            await self._change(session_key, place)
+            try:
+                async with aclosing(self._unread(session_key, place)) as unread:
+                    async for entry in unread:
+                        yield entry
+                        self._is_deaf = False
+                await self._change(session_key, place)
+                self._is_deaf = False
+            except StoreUnavailableError as error:
+                await self._wait_for_the_record(error)
 
     async def run(self, take: Callable[[str, Entry], Awaitable[None]]) -> None:
         """Call ``take(session_key, entry)`` for the entries of all chats, those included that begin later. Never ends.
@@ -104,11 +111,28 @@ class Relay:
         known: set[str] = set()
         async with asyncio.TaskGroup() as tasks:
             while True:
-                for chat in await self._store.chats():
-                    if chat.session_key not in known:
-                        known.add(chat.session_key)
-                        tasks.create_task(self._run_one(chat.session_key, take))
+                for session_key in await self._chats():
+                    if session_key not in known:
+                        known.add(session_key)
+                        tasks.create_task(self._run_one(session_key, take))
                 await asyncio.sleep(_LOOK_FOR_CHATS)
+
+    async def _chats(self) -> list[str]:
+        try:
+            return [chat.session_key for chat in await self._store.chats()]
+        except StoreUnavailableError as error:
+            self._say_deaf(error)
+            return []
+
+    async def _wait_for_the_record(self, error: StoreUnavailableError) -> None:
+        self._say_deaf(error)
+        await asyncio.sleep(_LOOK_FOR_CHATS)
+
+    def _say_deaf(self, error: StoreUnavailableError) -> None:
+        """Once, until it has heard something again."""
+        if not self._is_deaf:
+            self._is_deaf = True
+            logger.warning("%s does not hear other bots now: %s %s", self._agent.name, error, error.hint)
 
     async def _run_one(self, session_key: str, take: Callable[[str, Entry], Awaitable[None]]) -> None:
         async with aclosing(self.entries(session_key)) as entries:
@@ -208,7 +232,7 @@ class _Place:
         self.waiting: tuple[str, ...] = ()
         """Messages before the cursor that are still to be handed out, such as those without a readable text yet."""
         self.handed: tuple[str, ...] = ()
-        """Messages behind the cursor that were handed out already."""
+        """The newest messages that were handed out; some may stand behind the cursor."""
 
     def load(self) -> None:
         """Go on where the last process stopped. What cannot be read is as good as not there."""
@@ -230,13 +254,13 @@ class _Place:
     def move(self, cursor: str, waiting: list[str]) -> None:
         """Everything up to ``cursor`` is done, apart from the messages in ``waiting``."""
         self.cursor = cursor
-        self.waiting = (*self.waiting, *waiting)[-_WAITING:]
-        self.handed = ()
+        self.waiting = tuple(dict.fromkeys((*self.waiting, *waiting)))[-_WAITING:]
         self._save()
 
     def settle(self, message_id: str) -> None:
-        """Wait for this message no more."""
+        """Wait for this message no more. It may stand behind the cursor: what this process has just written does."""
         self.waiting = tuple(other for other in self.waiting if other != message_id)
+        self.handed = (*self.handed, message_id)[-_PAGE:]
         self._save()
 
     def _save(self) -> None:
