@@ -16,6 +16,7 @@ __all__ = [
     "Role",
     "SenderKind",
     "Source",
+    "storable",
     "well_formed",
 ]
 
@@ -110,3 +111,12 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def storable(text: str) -> str:
+    """The text as any database can hold it: well-formed, and U+FFFD for NUL.
+
+    >>> storable("a\\0b")
+    'a\ufffdb'
+    """
+    return well_formed(text).replace("\0", "\ufffd")

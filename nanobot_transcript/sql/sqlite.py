@@ -56,6 +56,9 @@ class _Statements:
         assert number is not None
         return number
 
+    def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """See ``Sql.index``: triggers have done it."""
+
 
 class SqliteDatabase:
     """``Database`` in the file ``path``, opened under the lock file ``lock``.

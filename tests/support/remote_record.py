@@ -30,6 +30,7 @@ from nanobot_transcript.outbox import waiting
 from nanobot_transcript.outbox.values import Answer, OutboxLimits, PostStatus
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.contract import Usage
+from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.store.contract import Retention
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import Change, MemberDirectory
@@ -529,6 +530,10 @@ class RemoteRecord(Record):
         self._signals = _Signals(wire)
         self._outbox: Any = _Outbox(wire, posting or OutboxLimits(), self._signals)
         self._decisions: Any = _Decisions(wire, "decisions")
+
+    def shelf(self, folder: Path) -> Shelf:
+        """See ``Record.shelf``."""
+        return Shelf(folder)
 
     @property
     def signals(self) -> Signals:

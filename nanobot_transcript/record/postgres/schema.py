@@ -94,7 +94,7 @@ BEGIN
         SELECT l.line INTO known FROM nanobot.ids AS i JOIN nanobot.lines AS l ON l.chat = i.chat AND l.seq = i.seq
             WHERE i.chat = c.id AND i.seq < c.seq
             AND i.id IN (
-                SELECT substring(barring FROM 1 + 16 * at FOR 16) FROM generate_series(0, length(barring) / 16 - 1) AS at
+                SELECT substring(barring FROM 1 + 16 * k FOR 16) FROM generate_series(0, length(barring) / 16 - 1) AS k
             ) LIMIT 1;
         IF known IS NOT NULL THEN
             DELETE FROM nanobot.ids AS i WHERE i.chat = c.id AND i.seq = c.seq;
