@@ -224,6 +224,11 @@ class Outbox:
         self._database.settle()
         return erased
 
+    def usage(self) -> tuple[int, int]:
+        """The bytes of everything here, and the number of posts."""
+        posts = "SELECT count(*) FROM jobs"
+        return self._database.size(), self._database.read(lambda db: db.execute(posts).fetchone()[0], 0)
+
     def edition(self) -> object:
         """See ``Postbox.edition``."""
         return self._database.identity()

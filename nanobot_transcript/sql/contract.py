@@ -118,6 +118,10 @@ class Database(Protocol):
         """Tells this database from one that was begun anew in its place; None while there is none."""
         ...
 
+    def size(self) -> int:
+        """The bytes that it takes; 0 while there is none."""
+        ...
+
     def damage(self) -> str:
         """What is wrong with it; empty when it is sound, or there is none."""
         ...

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Signals
     from nanobot_transcript.finding import Finding
     from nanobot_transcript.outbox.contract import Postbox
+    from nanobot_transcript.outbox.outbox import Outbox
     from nanobot_transcript.outbox.values import OutboxLimits
     from nanobot_transcript.relevance.log import DecisionLog
+    from nanobot_transcript.sql.dialect import Shelf
     from nanobot_transcript.store.contract import Retention
 
 __all__ = ["PostgresRecord"]
@@ -59,7 +62,7 @@ class PostgresRecord(Record):
         self._posting: OutboxLimits | None = posting
         self._mutex: threading.RLock = threading.RLock()
         self._signals: Signals | None = None
-        self._outbox: Postbox | None = None
+        self._outbox: Outbox | None = None
         self._decisions: PostgresDecisionLog = PostgresDecisionLog(self._engine)
         self.place = self._engine.place.name
         self.members = PostgresMembers(self._engine)
@@ -85,12 +88,18 @@ class PostgresRecord(Record):
     @property
     def outbox(self) -> "Postbox":
         """See ``Record.outbox``."""
-        raise NotImplementedError
+        return self._opened_outbox()
 
     @property
     def decisions(self) -> "DecisionLog":
         """See ``Record.decisions``."""
         return self._decisions
+
+    def shelf(self, folder: Path) -> "Shelf":
+        """See ``Record.shelf``."""
+        from nanobot_transcript.sql.dialect import Shelf  # few keep tables
+
+        return Shelf(folder, self._engine)
 
     def usage(self) -> list[Usage]:
         """See ``Record.usage``."""
@@ -103,6 +112,7 @@ class PostgresRecord(Record):
                 self._size("decisions") if self._decisions.count() else 0,
                 self._decisions.count(),
             ),
+            Usage("outbox", self.place, *self._opened_outbox().usage()),
             Usage("index", self.place, self._size("ids", "chats", "segments"), len(chats)),
         ]
 
@@ -140,6 +150,15 @@ class PostgresRecord(Record):
         self._transcripts.after_fork()
         self._decisions.after_fork()
         self._signals = None
+        self._outbox = None
+
+    def _opened_outbox(self) -> "Outbox":
+        with self._mutex:
+            if self._outbox is None:
+                from nanobot_transcript.outbox.outbox import Outbox  # few post
+
+                self._outbox = Outbox(self._engine, self._posting, signals=self.signals)
+            return self._outbox
 
     def _size(self, *tables: str) -> int:
         def look(connection: Connection) -> Any:

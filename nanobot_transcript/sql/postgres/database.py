@@ -27,6 +27,12 @@ __all__ = ["PostgresDatabase"]
 _T = TypeVar("_T")
 
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_OWN: Final = (
+    "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+    " WHERE c.relkind = 'r' AND n.nspname = %s AND c.relname LIKE %s"
+)
+_TABLES: Final = f"SELECT c.relname FROM {_OWN}"
+_SIZE: Final = f"SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM {_OWN}"
 _LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -52,6 +58,7 @@ class PostgresDatabase:
         # Who waits for the lock has a connection; others of this process must not use up all of them.
         self._writing: threading.Lock = threading.Lock()
         self._own_changes: int = 0
+        self._place: tuple[str, str] = engine.place.schema, f"{name}\\_%"
 
     @property
     def row_errors(self) -> tuple[type[Exception], ...]:
@@ -109,6 +116,15 @@ class PostgresDatabase:
         found = self._found()
         return None if found is None else found[0]
 
+    def size(self) -> int:
+        """See ``Database.size``: of the tables with their indexes."""
+
+        def work(connection: Connection) -> int:
+            row = connection.execute(_SIZE, self._place).fetchone()
+            return int(row[0])  # pyright: ignore[reportOptionalSubscript] -- a sum is a row
+
+        return self._engine.read(self._part, work, 0)
+
     def damage(self) -> str:
         """See ``Database.damage``. PostgreSQL looks after its own disk; here, each table is read from."""
 
@@ -148,9 +164,8 @@ class PostgresDatabase:
 
     def _tables(self, connection: Connection) -> list[str]:
         """Those that there are: some were given other names by later versions."""
-        there = "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename LIKE %s"
-        place = self._engine.place.schema, f"{self._names.name}\\_%"
-        return sorted(f"{self._names.schema}.{row[0]}" for row in connection.execute(there, place))
+        rows = connection.execute(_TABLES, self._place)
+        return sorted(f"{self._names.schema}.{row[0]}" for row in rows)
 
 
 def _roll_back(connection: "psycopg.Connection[Any]") -> None:
