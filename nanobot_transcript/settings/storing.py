@@ -153,4 +153,10 @@ with warnings.catch_warnings():
         def options(self) -> dict[str, Any]:
             """How the database is used."""
             listen = self.listen_url.get_secret_value() if self.listen_url is not None else None
-            return {"schema": self.schema, "listen_url": listen or None, "connections": self.connections}
+            return {
+                "schema": self.schema,
+                "listen_url": listen or None,
+                "connections": self.connections,
+                "spool_dir": self.spool_dir,
+                "spool_bytes": int(self.spool_bytes),
+            }
