@@ -23,6 +23,7 @@ class CuttableLine:
         self._left: int | None = None
         """Bytes of answers until all is cut; None: it is not."""
         self._silent: bool = False
+        self._hanging: list[socket.socket] = []
         self.refuses: bool = False
         """True: whoever connects is cut off at once."""
         self.cuts: int = 0
@@ -43,6 +44,23 @@ class CuttableLine:
             self._left = None
             self._cut()
 
+    def leave_hanging(self) -> None:
+        """Cut all connections of the program, of which the server notices nothing before ``cut_hanging``."""
+        with self._mutex:
+            for near, far in self._open:
+                self._hanging.append(far.dup())
+                with suppress(OSError):
+                    near.shutdown(socket.SHUT_RDWR)
+
+    def cut_hanging(self) -> None:
+        """Let the server notice."""
+        with self._mutex:
+            hanging, self._hanging = self._hanging, []
+            for each in hanging:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+                each.close()
+
     def hush(self, *, silent: bool) -> None:
         """Hand on nothing any more, as a network that loses everything; or again all that has waited."""
         with self._mutex:
@@ -60,6 +78,7 @@ class CuttableLine:
         self.refuses = True
         self.hush(silent=False)
         self._listening.close()
+        self.cut_hanging()
         self.cut()
 
     def _accept(self) -> None:
@@ -115,10 +134,12 @@ class CuttableLine:
     def _end(self, pair: tuple[socket.socket, socket.socket]) -> None:
         if pair in self._open:
             self._open.remove(pair)
-            for each in pair:
+            near, far = pair
+            for each in (near,) if self._hanging else pair:
                 with suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)  # wakes who reads it
-                each.close()
+            near.close()
+            far.close()
 
 
 @contextmanager

@@ -277,6 +277,7 @@ CREATE TABLE nanobot.members (
 """
 _EDITIONS: Final = "CREATE SEQUENCE nanobot.editions"
 _MEMBERS_NEW: Final = "CREATE INDEX members_new ON nanobot.members (edition)"
+# ``key`` is the writer's own, who does not know after a cut connection whether a decision was noted.
 _DECISIONS: Final = """
 CREATE TABLE nanobot.decisions (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -285,7 +286,8 @@ CREATE TABLE nanobot.decisions (
     noted timestamptz NOT NULL DEFAULT now(),
     stage text NOT NULL,
     message_id bytea,
-    document bytea NOT NULL
+    document bytea NOT NULL,
+    key uuid NOT NULL UNIQUE
 )
 """
 _DECISIONS_OF: Final = "CREATE INDEX decisions_of ON nanobot.decisions (chat, number)"

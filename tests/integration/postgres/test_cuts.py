@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from support.cutting import CuttableLine, cuttable_line
@@ -20,6 +20,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import Decision, Reason, Stage
 
+if TYPE_CHECKING:
+    from nanobot_transcript.store.contract import FarBackend
+
 KEY = "feishu:oc_cut"
 
 
@@ -29,7 +32,9 @@ class Cut:
     def __init__(self, server: Cluster, line: CuttableLine, schema: str) -> None:
         self.line = line
         self.whole: Record = open_record(f"{server.url}#{schema}")
-        self.record: Record = open_record(f"{server.url.replace(str(server.port), str(line.port))}#{schema}")
+        # One connection, so that it is the answer that is cut, and never one more connection that is being made.
+        address = f"{server.url.replace(str(server.port), str(line.port))}#{schema}"
+        self.record: Record = open_record(address, connections=1)
 
     def at_each(self, work: Callable[[], object], times: int) -> Iterator[int]:
         """Numbers of bytes inside of the answers that ``work`` gets: the line is cut there by what is done next."""
@@ -40,7 +45,7 @@ class Cut:
         size = self.line.answered - before
         assert size > 0
         step = max(1, size // times)
-        for place in range(1, size, step):
+        for place in range(size - 1 - step // 2, 0, -step):
             self.line.cut_after(place)
             yield place
             self.line.cut_after(None)
@@ -67,7 +72,14 @@ def cut(cluster: Cluster, postgres_place: str) -> Iterator[Cut]:
 
 
 def an_entry(message_id: str) -> Entry:
-    return {"role": "user", "content": f"text {message_id}", "sender": "on_ada", "message_id": message_id, "ts": 1}
+    return {
+        "role": "user",
+        "content": f"text {message_id}",
+        "sender": "on_ada",
+        "message_id": message_id,
+        "ts": 1,
+        "rts": 1,
+    }
 
 
 @pytest.mark.parametrize("times", short_and_full(12, 100))
@@ -98,7 +110,7 @@ READS: dict[str, Callable[[Record], Any]] = {
     "recent": lambda record: record.store.recent(KEY, 1500),
     "read": lambda record: record.store.read(KEY, None, 2500),
     "read_back": lambda record: record.store.read_back(KEY, None, 2500),
-    "get_many": lambda record: record.store.get_many(KEY, [f"om_{number}" for number in range(0, 2400, 7)]),
+    "get_many": lambda record: record.store.get_many(KEY, [f"om_{number}" for number in range(0, 1800, 7)]),
     "changes": lambda record: record.store.changes(KEY, record.store.read(KEY, None, 1).cursor),
     "search": lambda record: record.store.search("text om_1", limit=300),
     "verify": lambda record: record.store.verify(KEY),
@@ -107,18 +119,17 @@ READS: dict[str, Callable[[Record], Any]] = {
 }
 
 
-@pytest.mark.parametrize("times", short_and_full(3, 40))
-@pytest.mark.parametrize("name", READS)
-def test_what_is_read_is_whole_wherever_it_was_cut(cut: Cut, name: str, times: int) -> None:
-    backend, read = cut.whole.store.backend, READS[name]
-    for first in range(0, 2400, 800):
-        backend.write_many(KEY, [an_entry(f"om_{number}") for number in range(first, first + 800)])  # type: ignore[attr-defined]
-    for number in range(0, 60, 3):
-        cut.whole.store.edit(KEY, f"om_{number}", f"text om_{number} edited", "on_ada")
-        cut.whole.store.recall(KEY, f"om_{number + 1}")
-    expected = read(cut.whole)
-    for place in cut.at_each(lambda: read(cut.record), times):
-        assert read(cut.record) == expected, f"cut after {place} bytes"
+@pytest.mark.parametrize("times", short_and_full(2, 40))
+def test_what_is_read_is_whole_wherever_it_was_cut(cut: Cut, times: int) -> None:
+    store, backend = cut.whole.store, cast("FarBackend", cut.whole.store.backend)
+    backend.write_many(KEY, [an_entry(f"om_{number}") for number in range(1800)], 1)
+    for number in range(0, 30, 3):
+        store.edit(KEY, f"om_{number}", f"text om_{number} edited", "on_ada")
+        store.recall(KEY, f"om_{number + 1}")
+    for name, read in READS.items():
+        expected = read(cut.whole)
+        for place in cut.at_each(lambda read=read: read(cut.record), times):
+            assert read(cut.record) == expected, f"{name}, cut after {place} bytes"
 
 
 @pytest.mark.parametrize("times", short_and_full(12, 300))
@@ -174,7 +185,8 @@ def test_a_lease_has_one_holder_and_growing_tokens_wherever_the_answer_was_cut(c
             hold()
         cut.line.cut_after(None)
         work_until_done(hold)
-    assert tokens == sorted(set(tokens))
+    granted = list(dict.fromkeys(tokens))  # one of which nobody knew is met again
+    assert granted == sorted(granted)
 
 
 @pytest.mark.parametrize("times", short_and_full(8, 60))
@@ -201,14 +213,14 @@ async def test_who_follows_misses_nothing_while_the_line_is_cut_again_and_again(
 
     async def follow() -> None:
         async for entry in cut.record.store.follow(KEY, after):
-            seen.append(entry["message_id"])
+            seen.append(entry["message_id"])  # noqa: PERF401 - it never ends
 
     after = cut.whole.store.end(KEY)
     following = asyncio.create_task(follow())
     for number in range(messages):
         await asyncio.to_thread(cut.whole.store.append, KEY, "user", "text", "on_ada", f"om_{number}")
         if number % 5 == 0:
-            await until(lambda: len(seen) > number - 20)
+            await until(lambda before=number: len(seen) > before - 20)
             await asyncio.to_thread(cut.line.cut)
     await until(lambda: len(seen) >= messages)
     following.cancel()
