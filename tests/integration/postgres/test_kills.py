@@ -1,22 +1,24 @@
-"""The server dies, stands still or cuts everybody off: what was acknowledged is there, once, and all go on by themselves."""
+"""The server dies, stands still or cuts everybody off: what was acknowledged is there, once, and all go on again."""
 
 import os
 import random
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.places import open_record
 from support.postgres import Cluster, in_a_schema
-from support.procs import Worker, until
+from support.procs import until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction
 from support.transcripts import acknowledged, assert_intact
 from support.worker import KEY
 
 WRITERS = 3
+_WRITES = """
+SELECT pid FROM pg_stat_activity WHERE query LIKE '%append%' AND pid <> pg_backend_pid() LIMIT 1
+"""
 
 
 class Work:
@@ -89,7 +91,9 @@ def test_one_of_the_servers_processes_that_is_killed_restarts_all_and_nothing_is
     work = Work(in_a_schema(server, "crashed"), tmp_path, spawn_on)
     for _ in range(kills):
         work.goes_on()
-        ((pid,),) = server.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE '%append%' AND pid<>pg_backend_pid() LIMIT 1")
+        ((pid,),) = server.execute(
+            "SELECT pid FROM pg_stat_activity WHERE query LIKE '%append%' AND pid<>pg_backend_pid() LIMIT 1"
+        )
         os.kill(pid, 9)
     work.goes_on()
     soak_row(kills=kills, **work.ends())
