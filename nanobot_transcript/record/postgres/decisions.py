@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -28,7 +29,8 @@ _SOON, _LATEST = 0.5, 30.0
 _SHOWN: Final = 10_000
 _SETTLES: Final = 5.0
 _INSERT: Final = """
-INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document) VALUES (%s, %s, %s, %s, %s)
+INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document, key) VALUES (%s, %s, %s, %s, %s, %s)
+ON CONFLICT DO NOTHING
 """
 _OLD: Final = "DELETE FROM nanobot.decisions WHERE noted < now() - make_interval(days => %s)"
 _READ: Final = """
@@ -60,7 +62,7 @@ class PostgresDecisionLog:
             logger.warning("A decision about %s is not logged: %s", session_key, error)
             return False
         message_id = as_key(decision.message_id) if decision.message_id is not None else None
-        row = (as_key(session_key), record["ts"], decision.stage.value, message_id, document)
+        row = (as_key(session_key), record["ts"], decision.stage.value, message_id, document, uuid4())
         with self._changed:
             self._waiting.append(row)
             if not self._busy:
@@ -145,7 +147,7 @@ class PostgresDecisionLog:
                     connection.execute(place.sql(_OLD), (_KEPT_DAYS,))
                 connection.execute(_TELL, (place.channel("signal", "decisions"),))
 
-        self._engine.write(RECORD, insert)
+        self._engine.write(RECORD, insert, again=True)
         self._tidied = now if tidy else self._tidied
 
 

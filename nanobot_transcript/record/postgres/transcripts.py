@@ -348,10 +348,8 @@ class PostgresTranscripts:
         return erasure.maintain([self._chat(key).rows for key in wanted], retention)
 
     def verify(self, session_key: str) -> VerifyReport:
-        rows = self._chat(session_key).rows
-        report = VerifyReport(session_key)
-        self._read(lambda connection: reading.verify(connection, self._engine.place, rows, report), None)
-        return report
+        rows, place = self._chat(session_key).rows, self._engine.place
+        return self._read(lambda connection: reading.verify(connection, place, rows), VerifyReport(session_key))
 
     def close(self) -> None:
         with self._guard:
