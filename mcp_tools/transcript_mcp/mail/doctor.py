@@ -167,7 +167,7 @@ def _look(store: MailStore, database: Database, project: Project) -> tuple[set[D
     before = snapshots.take(store, project.slug)
 
     def work(db: Sql) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
-        on_their_way = {path for job in jobs.waiting(db, project.id, -1) for path in (*job.files, *job.present)}
+        on_their_way = {path for job in jobs.waiting(db, project.id, None) for path in (*job.files, *job.present)}
         return expected(db, project, before.files), on_their_way, list(attachments(db, project))
 
     files, on_their_way, attached = database.read_at_once(work, ({}, set(), []))

@@ -11,10 +11,11 @@ from transcript_mcp.mail.server import build_server
 from transcript_mcp.sdk.testing import InMemoryClient
 
 
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Letterbox]:
+@pytest.fixture(params=["sqlite", "postgres"])
+def box(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Letterbox]:
     """GreenCastle and RedStone in one project, BlueLake in another."""
-    made = Letterbox(tmp_path / "store")
+    engine = request.getfixturevalue("engine") if request.param == "postgres" else None
+    made = Letterbox(tmp_path / "store", engine=engine)
     with made.mail:
         yield made
 
