@@ -10,7 +10,7 @@ _ENGLISH: Final = """
 the plan build release deploy users user migrate migration table index server cache queue letter answer
 question retry timeout lock window review branch merge commit token café naïve résumé Zürich coöperate don't
 it's e-mail POL-358 v2 v2.0 API HTTP/2 GPT5 2026-11-27 12:30 3.14 1_000 C++ x86_64 UTF-8
-""".split()
+"""
 _CHINESE: Final = (
     "我们周三发布窗口两小时回滚计划数据库迁移完成请确认邮件占用文件测试通过失败重试超时队列缓存索引"
     "用户登录页面中文输入全角半角标点符号智能体群聊消息记录主库副本切换一二三四五六七八九十"
@@ -43,6 +43,8 @@ _OTHERS: Final = (
     "a\u200db",
     "x\u00a0y",
 )
+_RANGES: Final = ((0x20, 0x3000), (0x3000, 0xD800), (0xE000, 0x10000), (0x10000, 0x1F000))
+_WORDS: Final = _ENGLISH.split()
 _MARKS: Final = (" ", " ", " ", ", ", ". ", "\n", "，", "。", "！", " - ", "/", "—", "（", "）", "")
 
 
@@ -70,7 +72,7 @@ class Babble:
     def _piece(self) -> str:
         kind = self.random.random()
         if kind < 0.45:
-            word = self.random.choice(_ENGLISH)
+            word = self.random.choice(_WORDS)
             return word.upper() if self.random.random() < 0.1 else word
         if kind < 0.8:
             start = self.random.randrange(len(_CHINESE))
@@ -79,7 +81,7 @@ class Babble:
             return self.random.choice(_CODE)
         if kind < 0.97:
             return self.random.choice(_OTHERS)
-        return "".join(chr(self.random.choice([*range(0x20, 0xD7FF), *range(0x10000, 0x1F000)])) for _ in range(3))
+        return "".join(chr(self.random.randrange(*self.random.choice(_RANGES))) for _ in range(3))
 
     def _some(self, text: str, most: int) -> list[str]:
         words = text.split() or ["nothing"]

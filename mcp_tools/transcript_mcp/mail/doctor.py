@@ -93,7 +93,7 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
         yield Finding("archiver", "ok", f"{'The' if running else 'No'} archiver runs, {said}.")
         return
     what = "1 change waits" if count == 1 else f"{count} changes wait"
-    age = max(0.0, time.time() - oldest)
+    age = max(0.0, store.clock() - oldest)
     late = age > _LATE
     fix = "" if running and not late else "Start the server; its archiver writes them to git."
     if running and late:
