@@ -64,7 +64,8 @@ class Entry(TypedDict, total=False):
     """One line of a transcript after decoding.
 
     ``ts`` is the platform's time and ``rts`` the time of receipt, both in milliseconds since 1970. ``op`` lines
-    (``edit``, ``recall``, ``redact``) point at an earlier message by ``target``; readers fold them away.
+    (``edit``, ``recall``, ``redact``) point at an earlier message by ``target``; readers fold them away. An edit with a
+    ``mark`` is recorded once, however often it comes.
     """
 
     role: Required[str]
@@ -87,6 +88,7 @@ class Entry(TypedDict, total=False):
     source: NotRequired[str]
     op: NotRequired[str]
     target: NotRequired[str]
+    mark: NotRequired[str]
     rts: NotRequired[int]
     v: NotRequired[int]
     edited: NotRequired[bool]

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -11,10 +11,10 @@ from support.forking import REMOTE
 from support.places import serving_records
 from support.remote_record import BLOCKED
 
-__all__ = ["Far", "far_away", "nobody_was_blocked"]
+__all__ = ["Far", "far_away", "nobody_was_blocked", "spool_of"]
 
 Far = Callable[..., dict[str, str]]
-"""``far(spooled=True)``: the variables of a process whose records lie there."""
+"""``far(spooled=True)``: the variables of a process whose records lie there, to which it writes by way of a spool."""
 
 _LATENCY: Final = 0.02
 
@@ -26,14 +26,22 @@ def far_away(folder: Path) -> Iterator[Far]:
         address = Path(place) / "s"
         with serving_records(address):
 
-            def variables(**options: bool) -> dict[str, str]:
-                told = json.dumps({"latency": _LATENCY, "strict": True, **options})
+            def variables(*, spooled: bool = False) -> dict[str, str]:
+                told = json.dumps(
+                    {"latency": _LATENCY, "strict": True} | ({"spool_dir": f"{place}/spool"} if spooled else {})
+                )
                 return {REMOTE: f"{address} {told}", BLOCKED: str(folder / "blocked")}
 
             yield variables
             opened = Path(f"{address}.opened")
             assert opened.exists(), "nobody has opened a record there"
             (folder / "opened").write_text(opened.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def spool_of(variables: Mapping[str, str]) -> Path | None:
+    """Where a process with these variables spools, if it does."""
+    spool = json.loads(variables[REMOTE].partition(" ")[2]).get("spool_dir")
+    return None if spool is None else Path(spool)
 
 
 def nobody_was_blocked(folder: Path) -> None:

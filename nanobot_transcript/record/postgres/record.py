@@ -16,6 +16,8 @@ from nanobot_transcript.record.postgres.members import PostgresMembers
 from nanobot_transcript.record.postgres.processes import PostgresProcesses
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
+from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.record.spool.limits import SpoolLimits
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.place import SCHEMA, Place
 from nanobot_transcript.store.front import GroupTranscriptStore
@@ -43,7 +45,9 @@ class PostgresRecord(Record):
     """``Record`` at the address ``url``, in one ``schema`` of the database, which the first write makes.
 
     ``listen_url`` leads past a pooler in transaction mode. ``connections`` are those of this process at most, besides
-    the one that stays. The other options are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits``.
+    the one that stays. With a ``spool_dir`` messages are accepted there, at most ``spool_bytes`` of them, and handed on
+    behind the caller; see ``SpooledBackend``. The other options are those of ``GroupTranscriptStore``, and ``posting``,
+    the ``OutboxLimits``.
     """
 
     def __init__(
@@ -57,9 +61,12 @@ class PostgresRecord(Record):
         lock_timeout: float = 2.0,
         retention: "Retention | None" = None,
         posting: "OutboxLimits | None" = None,
+        spool_dir: "str | Path | None" = None,
+        spool_bytes: int | None = None,
     ) -> None:
         self._engine: Engine = Engine(Place(url, schema, listen_url, connections))
         self._posting: OutboxLimits | None = posting
+        self._spool_dir: Path | None = Path(spool_dir).expanduser() if spool_dir is not None else None
         self._mutex: threading.RLock = threading.RLock()
         self._signals: Signals | None = None
         self._outbox: Outbox | None = None
@@ -67,7 +74,10 @@ class PostgresRecord(Record):
         self.place = self._engine.place.name
         self.members = PostgresMembers(self._engine)
         transcripts = PostgresTranscripts(self._engine, segment_bytes=segment_bytes, lock_timeout=lock_timeout)
-        self.store = GroupTranscriptStore(backend=transcripts, members=self.members, retention=retention)
+        backend = (
+            transcripts if spool_dir is None else SpooledBackend(transcripts, spool_dir, limits=_limits(spool_bytes))
+        )
+        self.store = GroupTranscriptStore(backend=backend, members=self.members, retention=retention)
         self.leases = PostgresLease(self._engine)
         self.budgets = PostgresBudget(self._engine)
         self.marks = PostgresMarks(self._engine)
@@ -132,7 +142,12 @@ class PostgresRecord(Record):
         """See ``Record.check``."""
         from nanobot_transcript.record.postgres.checking import check  # for few
 
-        return check(self._engine)
+        found = check(self._engine)
+        if self._spool_dir is not None:
+            from nanobot_transcript.record.spool import checking
+
+            found += checking.check(self._spool_dir)
+        return found
 
     def close(self) -> None:
         """See ``Record.close``."""
@@ -166,6 +181,10 @@ class PostgresRecord(Record):
 
         row = self._engine.read(RECORD, look, None)
         return row[0] if row is not None else 0
+
+
+def _limits(spool_bytes: int | None) -> SpoolLimits:
+    return SpoolLimits() if spool_bytes is None else SpoolLimits(bytes=spool_bytes)
 
 
 _records: "WeakSet[PostgresRecord]" = WeakSet()

@@ -94,7 +94,7 @@ BEGIN
         SELECT l.line INTO known FROM nanobot.ids AS i JOIN nanobot.lines AS l ON l.chat = i.chat AND l.seq = i.seq
             WHERE i.chat = c.id AND i.seq < c.seq
             AND i.id IN (
-                SELECT substring(barring FROM 1 + 16 * at FOR 16) FROM generate_series(0, length(barring) / 16 - 1) AS at
+                SELECT substring(barring FROM 1 + 16 * k FOR 16) FROM generate_series(0, length(barring) / 16 - 1) AS k
             ) LIMIT 1;
         IF known IS NOT NULL THEN
             DELETE FROM nanobot.ids AS i WHERE i.chat = c.id AND i.seq = c.seq;
@@ -144,11 +144,12 @@ BEGIN
     RETURN c;
 END $$
 """
-# Many lines at once, none of which bars another one of them.
+# Many lines at once, none of which bars another one of them. NULL when there was a purge of which the caller does not
+# know: it may have taken some of them.
 _APPEND_ALL: Final = """
 CREATE FUNCTION nanobot.append_all(
     wanted text, title bytea, of_chat text, of_all text, bodies bytea[], ops boolean[], keys bytea[], barring bytea[],
-    segment bigint, wait text
+    segment bigint, wait text, known_purge bigint
 ) RETURNS bytea[] LANGUAGE plpgsql AS $$
 DECLARE
     c nanobot.chats%ROWTYPE;
@@ -158,6 +159,9 @@ DECLARE
 BEGIN
     PERFORM set_config('lock_timeout', wait, true);
     c := nanobot.grown(wanted, title, 0, 0, segment);
+    IF EXISTS (SELECT FROM nanobot.purges WHERE number > known_purge AND (chat IS NULL OR chat = wanted)) THEN
+        RETURN NULL;
+    END IF;
     SELECT array_agg(met ORDER BY at), array_agg(at ORDER BY at) FILTER (WHERE met IS NULL),
         sum(length(body) + 1) FILTER (WHERE met IS NULL)
         INTO known, fresh, size FROM (
@@ -177,6 +181,20 @@ BEGIN
     RETURN known;
 END $$
 """
+# What is handed on late is not to undo a purge. Written before it begins, so that who gets the row of a chat after it
+# is told.
+_PURGES: Final = """
+CREATE TABLE nanobot.purges (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at double precision NOT NULL,
+    chat text,
+    senders text[] NOT NULL,
+    before double precision
+)
+"""
+# Tells this record from all others, whatever its address.
+_IDENTITY: Final = "CREATE TABLE nanobot.identity (id text PRIMARY KEY)"
+_BORN: Final = "INSERT INTO nanobot.identity VALUES (replace(gen_random_uuid()::text, '-', ''))"
 _LEASES: Final = """
 CREATE TABLE nanobot.leases (
     name bytea PRIMARY KEY,
@@ -279,7 +297,8 @@ RECORD: Final = Part(
     (
         (
             *(_CHATS, *_CHATS_MEAN),
-            *(_LINES, _LINES_PLAIN, _OPS, _IDS, _SEGMENTS, _KNOWN, _GROWN, _APPEND, _APPEND_ALL),
+            *(_LINES, _LINES_PLAIN, _OPS, _IDS, _SEGMENTS, _PURGES, _KNOWN, _GROWN, _APPEND, _APPEND_ALL),
+            *(_IDENTITY, _BORN),
             *(_LEASES, _TOKENS, _LEASES_END, _BUDGETS, _BUDGETS_END, _TAKE),
             *(_MARKS, _PROCESSES, _REIGNS, _REIGN, _FIRST_REIGN, _MEMBERS, _EDITIONS, _MEMBERS_NEW),
             *(_DECISIONS, _DECISIONS_OF, _DECISIONS_AT, _DECISIONS_NOTED),

@@ -12,6 +12,7 @@ from nanobot_transcript.record.postgres import reading
 from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
 from nanobot_transcript.record.postgres.erasure import Erasure
 from nanobot_transcript.record.postgres.ops import OpLog
+from nanobot_transcript.record.postgres.purges import NONE, Purges, note, now_ms, purges
 from nanobot_transcript.record.postgres.rows import Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.window import Window
@@ -19,7 +20,7 @@ from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
-from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, id_keys, ids_of, is_sent
+from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, id_keys, ids_of
 from nanobot_transcript.store.lines.messages import brief
 from nanobot_transcript.store.lines.order import moment_of
 
@@ -32,7 +33,7 @@ _OPEN_CHATS: Final = 256
 _KEPT_READY: Final = 1000
 """Who asks for more messages than this is not given them from memory, and they are not kept there."""
 _APPEND: Final = "SELECT nanobot.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-_APPEND_ALL: Final = "SELECT nanobot.append_all(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_APPEND_ALL: Final = "SELECT nanobot.append_all(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _CHATS: Final = "SELECT name, bytes, last_ms FROM nanobot.chats WHERE bytes > 0"
 _PURGED: Final = "SELECT purged FROM nanobot.chats WHERE tag = %s"
 
@@ -48,6 +49,8 @@ class _Chat:
         self.window: Final = Window(rows)
         self.ops: Final = OpLog(rows)
         self.reading: threading.Lock = threading.Lock()
+        self.purged: Purges = NONE
+        """The purges of which this process knows."""
 
 
 class PostgresTranscripts:
@@ -76,6 +79,11 @@ class PostgresTranscripts:
         """True: it waits for the network."""
         return True
 
+    @property
+    def append_blocks(self) -> bool:
+        """True: it waits for the network."""
+        return True
+
     # -- writing
 
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
@@ -88,9 +96,32 @@ class PostgresTranscripts:
         about = self._messages_with(session_key, [op]) if op.get("op") not in HIDING else {}
         return self._written(session_key, op, _barring(op, about), max_wait) is None
 
-    def write_many(self, session_key: str, lines: Sequence[Entry]) -> list[bool]:
-        """Record messages and ops in this order, as one transaction; True for each that was new. What was written
-        before is not written again, so that a batch of which nobody knows whether it arrived may be given again.
+    def flush(self, session_key: str, timeout: float) -> bool:
+        return True
+
+    def identity(self) -> str:
+        """See ``FarBackend.identity``."""
+        statement = self._engine.place.sql("SELECT id FROM nanobot.identity")
+        row = self._engine.write(RECORD, lambda connection: connection.execute(statement).fetchone(), again=True)
+        return row[0] if row is not None else ""
+
+    def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
+        """See ``FarBackend.write_many``."""
+        for line in lines:
+            encode(line)  # what can never be recorded is refused before anything is
+        chat = self._chat(session_key)
+        while True:
+            left = self._left(chat, lines, clock_ms)
+            kept = [line for line in left if line is not None]
+            answers = self._write_all(session_key, kept, chat.purged.number) if kept else []
+            if answers is not None:
+                given = iter(answers)
+                return [line is not None and next(given) for line in left]
+            chat.purged = self._read(lambda connection: purges(connection, self._engine.place, chat.rows.tag), NONE)
+
+    def _write_all(self, session_key: str, lines: Sequence[Entry], purge: int) -> list[bool] | None:
+        """True for each of the lines that was new; None when there was another purge meanwhile, and nothing is
+        written.
         """
         about = self._messages_with(session_key, lines)
         about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
@@ -98,14 +129,38 @@ class PostgresTranscripts:
 
         def append(connection: Connection) -> list[bytes | None]:
             with connection.transaction():
-                return [line for run in runs for line in self._append_all(connection, session_key, run)]
+                return [line for run in runs for line in self._append_all(connection, session_key, run, purge)]
 
-        found = self._engine.write(RECORD, append, again=True)
+        try:
+            found = self._engine.write(RECORD, append, again=True)
+        except _PurgedError:
+            return None
         known = [None if line is None else decode(line) for line in found]
         for line, met in zip(lines, known, strict=True):
             if met is not None and not is_op(line):
                 self._meet(session_key, line, met, None)
         return [met is None for met in known]
+
+    def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: float) -> list[Entry | None]:
+        """What the purges since it was received have left of each line."""
+        if not chat.purged.purges:
+            return list(lines)
+        ago = [clock_ms - line.get("rts", 0) for line in lines]
+        now = self._read(now_ms, 0.0)
+        left = [chat.purged.left_of(line, now - each) for line, each in zip(lines, ago, strict=True)]
+        late = {
+            cast("str", line.get("target"))
+            for line, each in zip(left, ago, strict=True)
+            if line is not None and line.get("op") == "edit" and chat.purged.is_since(now - each)
+        }
+        if late:
+            there = self._messages_with(chat.rows.session_key, [line for line in left if line is not None])
+            gone = late - there.keys()
+            left = [
+                None if line is not None and line.get("op") == "edit" and line.get("target") in gone else line
+                for line in left
+            ]
+        return left
 
     def _written(self, session_key: str, line: Entry, barring: list[str], max_wait: float | None) -> Entry | None:
         """What stood there already; None when the line was written."""
@@ -127,7 +182,9 @@ class PostgresTranscripts:
         (found,) = self._engine.write(RECORD, append)
         return None if found is None else decode(found)
 
-    def _append_all(self, connection: Connection, session_key: str, run: "list[_Keyed]") -> list[bytes | None]:
+    def _append_all(
+        self, connection: Connection, session_key: str, run: "list[_Keyed]", purge: int
+    ) -> list[bytes | None]:
         bound = (
             *self._whither(session_key),
             [encode(line)[:-1] for line, _, _ in run],
@@ -135,9 +192,12 @@ class PostgresTranscripts:
             [_joined(keys) for _, keys, _ in run],
             [_joined(barring) for _, _, barring in run],
             *self._limits(None),
+            purge,
         )
         row = connection.execute(self._engine.place.sql(_APPEND_ALL), bound, binary=True).fetchone()
-        return row[0] if row is not None else []
+        if row is None or row[0] is None:
+            raise _PurgedError
+        return row[0]
 
     def _whither(self, session_key: str) -> tuple[str, bytes, str, str]:
         chat = self._chat(session_key)
@@ -270,6 +330,10 @@ class PostgresTranscripts:
     def purge(
         self, session_key: str | None, *, senders: frozenset[str], before_ms: float | None
     ) -> list[MaintenanceReport]:
+        tag = self._chat(session_key).rows.tag if session_key is not None else None
+        self._engine.read(
+            RECORD, lambda connection: note(connection, self._engine.place, tag, senders, before_ms), None
+        )
         wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
         return Erasure(self._engine).purge([self._chat(key).rows for key in wanted], senders, before_ms)
 
@@ -322,6 +386,10 @@ class PostgresTranscripts:
             return chat
 
 
+class _PurgedError(Exception):
+    """There was a purge of which this process did not know."""
+
+
 _Keyed = tuple[Entry, list[str], list[str]]
 """A line, the keys under which it is known, and those of which none may be there for it to be written."""
 
@@ -335,9 +403,7 @@ def _barring(line: Entry, about: Mapping[str, Entry]) -> list[str]:
         return []
     if op in HIDING:
         return [hidden_key(target)]
-    ids = [target, *(ids_of(about[target]) if target in about else [])]
-    barring = [hidden_key(known) for known in dict.fromkeys(ids)]
-    return [*barring, EDIT_SENT + target] if is_sent(line) else barring
+    return edit_keys(line, target, ids_of(about[target]) if target in about else [])
 
 
 def _runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
