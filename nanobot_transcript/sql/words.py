@@ -5,7 +5,7 @@ Which characters make a word, and which count as the same, SQLite says itself: i
 
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import groupby
 from typing import Final
@@ -14,38 +14,46 @@ __all__ = ["words"]
 
 _TOKENIZER: Final = "tokenize='unicode61 remove_diacritics 2'"
 _APART: Final = " "
+_BLOCK: Final = 256
+_SURROGATES: Final = range(0xD800, 0xE000)
 
 
 class _Folding(dict[int, str]):
-    """Characters as the index compares them: a blank for one that parts words, nothing for one that it leaves out."""
+    """Characters as the index compares them: a blank for one that parts words, nothing for one that it leaves out.
+
+    SQLite is asked when a character first comes, and with it about those beside it, which may come next.
+    """
 
     def __init__(self) -> None:
         self._mutex: threading.Lock = threading.Lock()
 
-    def learn(self, codes: Iterable[int]) -> None:
-        """Ask SQLite about characters, each between two letters."""
-        asked = sorted(codes)
-        with self._mutex, closing(sqlite3.connect(":memory:")) as connection:
-            connection.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, {_TOKENIZER})")
-            connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)")
-            texts = [(code, f"a{chr(code)}b") for code in asked]
-            connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", texts)
-            rows = connection.execute("SELECT doc, term FROM terms ORDER BY doc, offset")
-            found = {code: [term for _, term in terms] for code, terms in groupby(rows, key=lambda row: row[0])}
-        for code in asked:
-            self[code] = found[code][0][1:-1] if len(found[code]) == 1 else _APART
+    def __missing__(self, code: int) -> str:
+        with self._mutex:
+            if code not in self:
+                first = code - code % _BLOCK
+                self.update(_asked([each for each in range(first, first + _BLOCK) if each not in _SURROGATES]))
+                self.setdefault(code, _APART)
+        return self[code]
+
+
+def _asked(codes: Sequence[int]) -> dict[int, str]:
+    """What SQLite makes of each character, between two letters."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, {_TOKENIZER})")
+        connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)")
+        connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", [(c, f"a{chr(c)}b") for c in codes])
+        rows = connection.execute("SELECT doc, term FROM terms ORDER BY doc, offset").fetchall()
+    found = {code: [term for _, term in terms] for code, terms in groupby(rows, key=lambda row: row[0])}
+    return {code: terms[0][1:-1] if len(terms) == 1 else _APART for code, terms in found.items()}
 
 
 _folding: Final = _Folding()
 
 
 def words(text: str) -> list[str]:
-    """All words of a text, in order. No lone surrogates.
+    """All words of a text, in order.
 
     >>> words("Über 发 布, x_y v2.0")
     ['uber', '发', '布', 'x', 'y', 'v2', '0']
     """
-    new = set(map(ord, set(text))) - _folding.keys()
-    if new:
-        _folding.learn(new)
     return text.translate(_folding).split()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from transcript_mcp.mail import jobs
+from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent, Draft, MailOptions, Sent
 
@@ -16,9 +17,11 @@ FRONTEND = "/abs/path/frontend"
 class Letterbox:
     """``mail`` with GreenCastle and RedStone at home in the backend's project, BlueLake in the frontend's."""
 
-    def __init__(self, root: Path, options: MailOptions | None = None) -> None:
+    def __init__(self, root: Path, options: MailOptions | None = None, *, engine: Any = None) -> None:
+        """With an ``engine``, its tables are there."""
         self.time = 1_761_232_934.5  # 2025-10-23T15:22:14.5Z
         self.root = root
+        self.places = MailStore(root, engine)
         self.options = options
         self.mail = self.opened()
         self.tokens: dict[str, str] = {}
@@ -28,7 +31,7 @@ class Letterbox:
 
     def opened(self) -> AgentMail:
         """Another front of the same store, as another process has it."""
-        return AgentMail(self.root, self.options, clock=lambda: self.time)
+        return AgentMail(self.places, self.options, clock=lambda: self.time)
 
     def new(self, project: str, name: str) -> Agent:
         """Register somebody."""

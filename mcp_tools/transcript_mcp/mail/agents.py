@@ -11,6 +11,7 @@ from typing import Any, Final
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail import jobs, names, projects, records
+from transcript_mcp.mail.boxes import LAST
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
 from transcript_mcp.mail.texts import line
 from transcript_mcp.mail.values import Agent, Page, Project, Registration
@@ -162,7 +163,7 @@ def listing(
     bounds = {"project": project_id, "since": active_since or 0.0, "active": last_active, "id": last_id}
     rows = db.execute(
         f"{ROWS} WHERE {_LISTED} ORDER BY last_active_ts DESC, agents.id LIMIT :limit",
-        bounds | {"limit": -1 if limit is None else limit},
+        bounds | {"limit": LAST if limit is None else limit},
     )
     found = [agent(row) for row in rows]
     if limit is None or len(found) < limit or not found:

@@ -1,12 +1,15 @@
 """The archiver: a process that carries jobs from the database into git, beside those that write.
 
-    python -m transcript_mcp.mail.archiver STORE
+    python -m transcript_mcp.mail.archiver STORE [engine]
+
+With ``engine``, the first line of its standard input says where the tables are; that may hold a password.
 
 Whoever serves mail holds an ``ArchiverProcess``. Of all archivers of a store one works, the one that holds the lock
 file; the others wait for its end. An archiver ends with the process that started it. What it has not done by then
 stays in the database, for the next one.
 """
 
+import json
 import logging
 import os
 import select
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -29,7 +33,11 @@ from transcript_mcp.mail.layout import MailStore
 if TYPE_CHECKING:
     from transcript_mcp.mail.archiving import Archiving
 
-__all__ = ["ArchiverProcess", "main", "wait_for"]
+__all__ = ["PAUSE", "PAUSE_REMOTE", "ArchiverProcess", "main", "wait_for"]
+
+PAUSE: Final = 0.01
+PAUSE_REMOTE: Final = 0.05
+"""Seconds between two looks at whether a job is done, in a file and over a network."""
 
 _LOOK: Final = 0.025
 _TIDY: Final = 0.25
@@ -40,12 +48,15 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 _HEALTHY: Final = 10.0
 _BUSY: Final = 0.005
+_BUSY_REMOTE: Final = 5.0  # who waits there keeps its place
+_LOOK_REMOTE: Final = 0.1
+_ENGINE: Final = "engine"
 _LONGEST_REST: Final = 5.0
 
 logger = logging.getLogger(__name__)
 
 
-def wait_for(database: Database, seq: int, timeout: float) -> str | None:
+def wait_for(database: Database, seq: int, timeout: float, *, pause_at_most: float = PAUSE) -> str | None:
     """The commit that job ``seq`` became; None when it is not done after ``timeout`` seconds.
 
     An empty text for a job that was done long ago. Raises StoreError kinds.
@@ -58,7 +69,7 @@ def wait_for(database: Database, seq: int, timeout: float) -> str | None:
         if commit is not None or left <= 0:
             return commit
         time.sleep(min(pause, left))
-        pause = min(pause * 1.5, 0.01)
+        pause = min(pause * 1.5, pause_at_most)
 
 
 class ArchiverProcess:
@@ -128,6 +139,9 @@ class ArchiverProcess:
     def _run_once(self) -> int | str:
         # -P: a file of the working directory that is called like a module must not be imported.
         command = [sys.executable, "-P", "-m", "transcript_mcp.mail.archiver", str(self._store.root)]
+        engine = self._store.engine
+        if engine is not None:
+            command.append(_ENGINE)
         with self._mutex:
             if self._closing.is_set():
                 return 0
@@ -136,6 +150,8 @@ class ArchiverProcess:
             except OSError as error:
                 return str(error)
             assert child.stdin is not None
+            if engine is not None:
+                os.write(child.stdin.fileno(), f"{json.dumps(asdict(engine.place))}\n".encode())
             os.set_blocking(child.stdin.fileno(), False)
         code = child.wait()
         with self._mutex:
@@ -172,7 +188,7 @@ def main(argv: list[str]) -> None:
     """Archive the mail of the store ``argv[1]`` until the parent ends."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s mail archiver: %(message)s")
     os.umask(0o077)
-    store, ending = MailStore(Path(argv[1])), _Ending()
+    store, ending = _store(argv), _Ending()
     try:
         store.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = to_append(str(store.archiver_lock))
@@ -184,22 +200,34 @@ def main(argv: list[str]) -> None:
             return
     from transcript_mcp.mail.archiving import Archiving
 
-    database = store.opened(_BUSY)
+    database = store.opened(_BUSY if store.engine is None else _BUSY_REMOTE)
     archiving = Archiving(store, database)
     try:
-        _work(archiving, database, ending)
+        _work(archiving, database, ending, _LOOK if store.engine is None else _LOOK_REMOTE)
     finally:
         archiving.close()
         database.close()
 
 
-def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
-    seen, due, tidy_at, pause, adopted = None, 0.0, 0.0, _LOOK, False
+def _store(argv: list[str]) -> MailStore:
+    if argv[2:] != [_ENGINE]:
+        return MailStore(Path(argv[1]))
+    from nanobot_transcript.sql.postgres.engine import Engine
+    from nanobot_transcript.sql.postgres.place import Place
+
+    line = b""
+    while not line.endswith(b"\n") and (read := os.read(0, 1)):  # what comes behind it is looked for by select
+        line += read
+    return MailStore(Path(argv[1]), Engine(Place(**json.loads(line))))
+
+
+def _work(archiving: "Archiving", database: Database, ending: _Ending, look: float) -> None:
+    seen, due, tidy_at, pause, adopted = None, 0.0, 0.0, look, False
     while not ending.asked:
         try:
             version = database.edition()  # before the round: what comes during it is seen by the next
             if version is None:
-                ending.wait(_LOOK)  # there is no store yet, and it is not ours to make
+                ending.wait(look)  # there is no store yet, and it is not ours to make
                 continue
             if not adopted:
                 archiving.adopt()
@@ -208,16 +236,16 @@ def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
                 due = archiving.round()
                 seen = version
             if time.monotonic() >= tidy_at:
-                tidy_at = time.monotonic() + (_LOOK if archiving.tidy() else _TIDY)
+                tidy_at = time.monotonic() + (look if archiving.tidy() else _TIDY)
         except StoreError as error:
-            if pause == _LOOK and not isinstance(error, StoreBusyError):
+            if pause == look and not isinstance(error, StoreBusyError):
                 logger.warning("%s %s", error, error.hint)
             pause = min(pause * 2, _LONGEST_REST)
             seen = None
             ending.wait(pause)
         else:
-            pause = _LOOK
-            ending.wait(min(_LOOK, due - time.monotonic()))
+            pause = look
+            ending.wait(min(look, due - time.monotonic()))
     if adopted:
         _finish(archiving)
 

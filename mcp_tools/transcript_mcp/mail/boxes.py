@@ -45,10 +45,10 @@ class Box:
     number: str
 
     def sql(self, columns: str) -> str:
-        """The statement that reads it, the newest message first."""
+        """The statement that reads it, the newest message first, ``:most`` of them."""
         return (
             f"SELECT {columns} FROM {self.table} {self.joined} WHERE {self.wanted} AND {self.number} > :floor"
-            f" AND {self.number} < :below AND messages.created_ts > :since ORDER BY {self.number} DESC"
+            f" AND {self.number} < :below AND messages.created_ts > :since ORDER BY {self.number} DESC LIMIT :most"
         )
 
     def stretch(self, db: Sql, owner: int, since_ts: Any, before: str | None) -> "Stretch":
@@ -89,9 +89,9 @@ class Stretch:
     box: Box
     bounds: dict[str, Any]
 
-    def rows(self, db: Sql, columns: str) -> Generator[Row]:
-        """Its messages, the newest first, read as they are asked for."""
-        rows = db.execute(self.box.sql(columns), self.bounds)
+    def rows(self, db: Sql, columns: str, most: int) -> Generator[Row]:
+        """The newest of its messages, the newest first, read as they are asked for."""
+        rows = db.execute(self.box.sql(columns), self.bounds | {"most": most})
         with closing(rows):
             yield from rows
 
@@ -101,7 +101,7 @@ class Stretch:
         joined = f"{self.box.joined} WHERE messages.created_ts > :since AND" if by_time else "WHERE"
         sql = (
             f"SELECT count(*) FROM (SELECT 1 FROM {self.box.table} {joined} {self.box.wanted}"
-            f" AND {self.box.number} > :floor AND {self.box.number} < :below LIMIT {COUNTED})"
+            f" AND {self.box.number} > :floor AND {self.box.number} < :below LIMIT {COUNTED}) AS found"
         )
         return db.execute(sql, self.bounds | {"below": below}).fetchone()[0]
 

@@ -93,7 +93,7 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
         yield Finding("archiver", "ok", f"{'The' if running else 'No'} archiver runs, {said}.")
         return
     what = "1 change waits" if count == 1 else f"{count} changes wait"
-    age = max(0.0, time.time() - oldest)
+    age = max(0.0, store.clock() - oldest)
     late = age > _LATE
     fix = "" if running and not late else "Start the server; its archiver writes them to git."
     if running and late:
@@ -167,7 +167,7 @@ def _look(store: MailStore, database: Database, project: Project) -> tuple[set[D
     before = snapshots.take(store, project.slug)
 
     def work(db: Sql) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
-        on_their_way = {path for job in jobs.waiting(db, project.id, -1) for path in (*job.files, *job.present)}
+        on_their_way = {path for job in jobs.waiting(db, project.id, None) for path in (*job.files, *job.present)}
         return expected(db, project, before.files), on_their_way, list(attachments(db, project))
 
     files, on_their_way, attached = database.read_at_once(work, ({}, set(), []))

@@ -14,6 +14,7 @@ from transcript_mcp.mail.frontmatter import MessageFile
 from transcript_mcp.mail.layout import PROJECT_FILE
 from transcript_mcp.mail.records import ClaimRecord
 from transcript_mcp.mail.rows import URGENT, RecipientNames, recipients_encoder
+from transcript_mcp.mail.schema import index_messages
 from transcript_mcp.mail.snapshots import Snapshot
 
 __all__ = ["Filled", "fill"]
@@ -152,6 +153,7 @@ class _Filling:
             else:
                 seen.add(file.letter.id)
                 self._insert_message(project, file, inbox)
+        index_messages(self._db, 0)
 
     def insert_receipts(self, project: _Project) -> None:
         for path in project.snapshot.files:

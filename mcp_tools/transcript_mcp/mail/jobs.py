@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from nanobot_transcript.sql.contract import Row, Sql
+from transcript_mcp.mail.boxes import LAST
 
 __all__ = [
     "Job",
@@ -93,21 +94,21 @@ def waiting_projects(connection: Sql) -> dict[int, str]:
     return {row["id"]: row["slug"] for row in connection.execute(_PROJECTS)}
 
 
-def waiting(connection: Sql, project_id: int, limit: int) -> list[Job]:
+def waiting(connection: Sql, project_id: int, limit: int | None) -> list[Job]:
     """Jobs of a project that are not done, the oldest first: at most ``limit``, and as many as are not too large.
 
-    All of them with ``limit`` -1.
+    All of them with ``limit`` None.
     """
     rows = connection.execute(
         "SELECT seq, project_id, slug, summary, payload, archive_jobs.created_ts FROM archive_jobs"
         " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL AND project_id = ? ORDER BY seq LIMIT ?",
-        (project_id, limit),
+        (project_id, LAST if limit is None else limit),
     )
     found: list[Job] = []
     size = 0
     for row in rows:
         size += len(row["payload"])
-        if found and limit >= 0 and size > _LARGE:
+        if found and limit is not None and size > _LARGE:
             break
         found.append(_job(row))
     rows.close()
@@ -117,7 +118,7 @@ def waiting(connection: Sql, project_id: int, limit: int) -> list[Job]:
 def count_waiting(connection: Sql, project_id: int, limit: int) -> int:
     """How many jobs of a project are not done, counted up to ``limit``."""
     inner = "SELECT 1 FROM archive_jobs WHERE done_ts IS NULL AND project_id = ? LIMIT ?"
-    return connection.execute(f"SELECT count(*) FROM ({inner})", (project_id, limit)).fetchone()[0]
+    return connection.execute(f"SELECT count(*) FROM ({inner}) AS found", (project_id, limit)).fetchone()[0]
 
 
 def has_waiting(connection: Sql) -> bool:

@@ -18,6 +18,7 @@ from transcript_mcp.mail.checking import LONGEST_SUBJECT, CleanDraft
 from transcript_mcp.mail.layout import Archive
 from transcript_mcp.mail.moments import to_the_millisecond
 from transcript_mcp.mail.rows import URGENT, RecipientNames, letter, recipients_encoder
+from transcript_mcp.mail.schema import index_messages
 from transcript_mcp.mail.values import Agent, Kind, Letter, Project, Sent
 
 __all__ = ["Addressed", "addressed", "addressed_reply", "put"]
@@ -282,6 +283,7 @@ def _insert(
                 known.project.key,
             ),
         ).fetchone()
+    index_messages(db, row["seq"] - 1)
     urgent = draft.importance in URGENT
     db.executemany(
         "INSERT INTO message_recipients (message_id, agent_name, kind, agent_id, seq, urgent)"

@@ -80,8 +80,8 @@ def outbox(
 
 def _page(db: Sql, stretch: Stretch, columns: str, most: int) -> tuple[list[tuple[Row, Letter]], int]:
     """The newest messages of a stretch, and how many come behind."""
-    with closing(stretch.rows(db, columns)) as rows:
-        found = list(islice(_letters(rows), most))
+    with closing(stretch.rows(db, columns, most)) as rows:
+        found = list(_letters(rows))
     return found, stretch.count(db, found[-1][0]["seq"]) if len(found) == most else 0
 
 
@@ -112,10 +112,11 @@ def thread(
     """
     clean, most = well_formed(thread_id), bounded(limit)
     project_id = _latest_project(db, clean) if project is None else project.id
-    bounds = {"thread": clean, "project": project_id, "below": number_of(db, before) if before else LAST}
+    below = number_of(db, before) if before else LAST
+    bounds = {"thread": clean, "project": project_id, "below": below, "most": most}
     columns = WHOLE if include_bodies else HEADERS
     with (
-        closing(db.execute(f"SELECT {columns} FROM {_ANSWERS} ORDER BY seq DESC", bounds)) as answers,
+        closing(db.execute(f"SELECT {columns} FROM {_ANSWERS} ORDER BY seq DESC LIMIT :most", bounds)) as answers,
         closing(db.execute(f"SELECT {columns} FROM {_FIRST}", bounds)) as first,
     ):
         rows = merge(answers, first, key=lambda row: -row["seq"])

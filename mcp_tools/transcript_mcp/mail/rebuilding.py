@@ -1,7 +1,7 @@
 """The database made anew from the archive in git, when it was lost or damaged.
 
-Everything that agents see is in git, but for when they were active last. The new file is made beside the old one and
-takes its place when it is whole; the old one is kept.
+Everything that agents see is in git, but for when they were active last. A new file is made beside the old one and
+takes its place when it is whole; the old one is kept. Tables on an engine are emptied and filled in one transaction.
 """
 
 import fcntl
@@ -17,6 +17,7 @@ from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
+from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import SqliteDatabase, peek
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
@@ -30,6 +31,13 @@ __all__ = ["Rebuilt", "only_one", "rebuild"]
 _SIDES: Final = ("-wal", "-shm")
 _BUSY: Final = 5.0
 _OPENING: Final = 5.0
+_COUNT_WAITING: Final = "SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL"
+_EMPTIED: Final = (
+    *("message_recipients", "claims", "archive_jobs", "guests"),
+    *("fts_messages", "messages", "agents", "projects"),
+)
+"""All tables, those first that name rows of others."""
+
 # Whoever has the file open holds a lock on these bytes (https://www.sqlite.org/fileformat.html#the_lock_byte_page).
 _SHARED: Final = (510, 0x40000002)
 
@@ -48,11 +56,14 @@ def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
     """Make the database anew from the archive of all projects, while nobody else uses the store.
 
     What waits for git in the old database is archived first. Raises ArchiveError when an archiver or another process
-    is at work there, when something could not be archived, and, without ``accept_loss``, when the new one would lack
-    messages that git cannot read any more; then nothing was changed. Raises StoreError kinds.
+    is at work there (on an engine: another archiver on this machine), when something could not be archived, and,
+    without ``accept_loss``, when the new one would lack messages that git cannot read any more; then nothing was
+    changed. Raises StoreError kinds.
     """
     with only_one(store):
         _archive_what_waits(store)
+        if store.engine is not None:
+            return Rebuilt(_refilled(store, accept_loss=accept_loss), None)
         with exclusive(str(store.lock), _OPENING, f"opening {store.database.name}"):
             _refuse_if_used(store)
             fresh = store.root / "mail.sqlite3.rebuilding"
@@ -76,7 +87,7 @@ def only_one(store: MailStore) -> Iterator[None]:
 
 
 def _archive_what_waits(store: MailStore) -> None:
-    if not store.database.exists():
+    if store.engine is None and not store.database.exists():
         return
     database = store.opened(_BUSY)
     archiving = Archiving(store, database)
@@ -104,11 +115,14 @@ def _refuse_if_used(store: MailStore) -> None:
         raise _in_use(store) from error
     finally:
         os.close(descriptor)
-    waiting = peek(store.database, "SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL", 0)
+    _refuse_if_waiting(store, peek(store.database, _COUNT_WAITING, 0))
+
+
+def _refuse_if_waiting(store: MailStore, waiting: int) -> None:
     if waiting:
         what = amount(waiting, "change")
         raise ArchiveError(
-            f"{what} in {store.database} could not be written to git; the database is left unchanged.",
+            f"{what} in {store.where} could not be written to git; the database is left unchanged.",
             hint="`nanobot-transcript mail doctor` says what is wrong with the archive.",
         )
 
@@ -123,6 +137,24 @@ def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     finally:
         database.close()
         lock.unlink(missing_ok=True)
+    return _whole(filled, found, unreadable, accept_loss=accept_loss)
+
+
+def _refilled(store: MailStore, *, accept_loss: bool) -> Filled:
+    """All at once: who reads sees the old tables until the new ones are whole, and nobody writes meanwhile."""
+    found, unreadable = _found(store)
+
+    def work(db: Sql) -> Filled:
+        _refuse_if_waiting(store, db.execute(_COUNT_WAITING).fetchone()[0])
+        for table in _EMPTIED:
+            db.execute(f"DELETE FROM {table}")
+        return _whole(fill(db, found), found, unreadable, accept_loss=accept_loss)
+
+    return store.opened(_BUSY).write(work)
+
+
+def _whole(filled: Filled, found: list[Snapshot], unreadable: list[str], *, accept_loss: bool) -> Filled:
+    """With what could not be read. Raises ArchiveError when messages are lost that nobody has accepted to lose."""
     lost = sum(len(_messages(snapshot)) for snapshot in found) - filled.messages
     if (lost or unreadable) and not accept_loss:
         raise ArchiveError(

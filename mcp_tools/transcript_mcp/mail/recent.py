@@ -51,7 +51,7 @@ def conversations(db: Sql, project_id: int, limit: int, before: str | None = Non
     if len(found) < limit:
         return Page(found)
     end = found[-1].newest.id
-    counted = f"SELECT count(*) FROM (SELECT 1 FROM {_NEWEST} ORDER BY newest.seq DESC LIMIT {COUNTED})"
+    counted = f"SELECT count(*) FROM (SELECT 1 FROM {_NEWEST} ORDER BY newest.seq DESC LIMIT {COUNTED}) AS found"
     more = db.execute(counted, bounds | {"below": number_of(db, end)}).fetchone()[0]
     return Page(found, more, end)
 

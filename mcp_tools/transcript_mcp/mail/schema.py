@@ -6,12 +6,12 @@ beyond it stands at the end of each table.
 
 from typing import Final
 
-from nanobot_transcript.sql.contract import Schema
+from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
 from transcript_mcp.mail.spacing import spaced
 
-__all__ = ["SCHEMA"]
+__all__ = ["SCHEMA", "index_messages"]
 
-_PROJECTS: Final = """
+_PROJECTS_BY_KEY: Final = """
 CREATE TABLE projects (
     id INTEGER PRIMARY KEY,
     human_key TEXT NOT NULL UNIQUE,
@@ -20,6 +20,9 @@ CREATE TABLE projects (
     meta TEXT NOT NULL DEFAULT '{}'
 )
 """
+# An entry of PostgreSQL's usual indexes has at most 2,700 bytes; a key may have 4,000. One writes at a time, and looks
+# before whether there is such a project.
+_PROJECTS: Final = SqliteText(_PROJECTS_BY_KEY, _PROJECTS_BY_KEY.replace(" UNIQUE", "", 1))
 _AGENTS: Final = """
 CREATE TABLE agents (
     id INTEGER PRIMARY KEY,
@@ -123,24 +126,24 @@ _SEARCH: Final = (
     " tokenize='unicode61 remove_diacritics 2', prefix='2')"
 )
 _INDEXED: Final = "{row}.seq, spaced({row}.subject), spaced({row}.body_md), 'p' || {row}.project_id"
-_INSERTED: Final = f"""
+_INSERTED: Final = SqliteText(f"""
 CREATE TRIGGER messages_inserted AFTER INSERT ON messages BEGIN
     INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
 END
-"""
-_DELETED: Final = f"""
+""")
+_DELETED: Final = SqliteText(f"""
 CREATE TRIGGER messages_deleted AFTER DELETE ON messages BEGIN
     INSERT INTO fts_messages (fts_messages, rowid, subject, body_md, project)
     VALUES ('delete', {_INDEXED.format(row="old")});
 END
-"""
-_UPDATED: Final = f"""
+""")
+_UPDATED: Final = SqliteText(f"""
 CREATE TRIGGER messages_updated AFTER UPDATE OF subject, body_md, project_id ON messages BEGIN
     INSERT INTO fts_messages (fts_messages, rowid, subject, body_md, project)
     VALUES ('delete', {_INDEXED.format(row="old")});
     INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
 END
-"""
+""")
 # What the archive still has to be told: ``payload`` is a JSON document (see ``jobs``). A job that is done keeps its
 # row for a while, without payload, so that whoever waits for it learns the commit.
 _JOBS: Final = """
@@ -187,7 +190,14 @@ SCHEMA: Final = Schema(
         ),
     ),
     functions={"spaced": (1, spaced)},
+    words={"fts_messages": (spaced, spaced, str)},
     set_aside=False,
     mending="Run `nanobot-transcript mail doctor --rebuild`: it makes the database anew from the archive in git.",
 )
 """The file ``<store>/mail.sqlite3``. A damaged one is not replaced by an empty one: mail would be gone from sight."""
+
+
+def index_messages(db: Sql, behind: int) -> None:
+    """Let new messages be found by their words: all whose numbers are above that one."""
+    texts = "SELECT seq, subject, body_md, 'p' || project_id FROM messages WHERE seq > ?"
+    db.index("fts_messages", texts, (behind,))

@@ -18,14 +18,14 @@ MOST_FOUND: Final = 100
 # The index gives its rows in the order of their numbers, the newest first, and stops at the limit: nothing is sorted.
 _FIND: Final = (
     "SELECT id, messages.seq, thread_id, messages.subject AS subject, from_agent, created_ts, importance,"
-    " CASE WHEN instr(messages.body_md, ';base64,') THEN messages.body_md"
+    " CASE WHEN instr(messages.body_md, ';base64,') > 0 THEN messages.body_md"
     f" ELSE substr(messages.body_md, 1, {LOOKED_AT}) END AS body"
     " FROM fts_messages CROSS JOIN messages ON messages.seq = fts_messages.rowid"
     " WHERE fts_messages MATCH ? AND fts_messages.rowid < ? ORDER BY fts_messages.rowid DESC LIMIT ?"
 )
 _COUNT: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM fts_messages"
-    f" WHERE fts_messages MATCH ? AND fts_messages.rowid < ? LIMIT {COUNTED})"
+    f" WHERE fts_messages MATCH ? AND fts_messages.rowid < ? LIMIT {COUNTED}) AS found"
 )
 
 Hit = TypedDict(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import letters
-from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.archiver import PAUSE, PAUSE_REMOTE, ArchiverProcess, wait_for
 from transcript_mcp.mail.checking import CleanDraft, checked
 from transcript_mcp.mail.claims import Claims
 from transcript_mcp.mail.image_links import has_images
@@ -103,7 +103,8 @@ class MailService:
         self._archive()
         if not self.options.sync or self._archiver is None or not job:
             return None
-        return wait_for(self.mail.reader, job, _COMMIT_WAIT) or None
+        pause = PAUSE if self.mail.places.engine is None else PAUSE_REMOTE
+        return wait_for(self.mail.reader, job, _COMMIT_WAIT, pause_at_most=pause) or None
 
     def close(self) -> None:
         """End the archiver, which finishes what waits, and release the database."""

@@ -1,7 +1,7 @@
 """``Sql`` over a connection to PostgreSQL: what SQLite is asked, asked there."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -18,7 +18,6 @@ _CHARACTERS: Final = 1 << 20
 _NUMBERS: Final = 1 << 63
 _NUMERIC, _BOOL = 1700, 16
 _SAVEPOINTS: Final = ("SAVEPOINT", "RELEASE", "ROLLBACK")
-_REMOVED: Final = "DELETE FROM {} WHERE rowid = %(number)s"
 _INDEXED: Final = """
 INSERT INTO {} (rowid, words, said) VALUES (%(number)s, array_to_tsvector(%(words)s::text[]), %(said)s)
 ON CONFLICT (rowid) DO UPDATE SET words = excluded.words, said = excluded.said
@@ -45,7 +44,7 @@ class Found:
 
     def keys(self) -> list[str]:
         """The names of the columns."""
-        return list(self._places)
+        return sorted(self._places, key=self._places.__getitem__)
 
 
 class _Rows:
@@ -98,7 +97,7 @@ class Statements:
     def executemany(self, statement: str, parameters: Sequence[Parameters]) -> _Rows:
         """See ``Sql.executemany``: as few messages as possible."""
         said, count = translated(statement, self._names), 0
-        for some in self._in_messages(said, parameters):
+        for some in _in_messages(self._filled(said, each) for each in parameters):
             count += self._send(some)[1]
         self.changed |= count > 0
         return _Rows(_NOTHING, count)
@@ -110,11 +109,15 @@ class Statements:
 
     def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
         """See ``Sql.index``."""
-        table, makes = self._names.table(index).replace("%", "%%"), self._schema.words[index]
-        for row in self.execute(rows, parameters).fetchall():
-            number, *values = row
-            found, said = kept([_storable(make(value)) for make, value in zip(makes, values, strict=True)])
-            self._send([self._bound(_INDEXED.format(table), {"number": number, "words": found, "said": said})])
+        statement, makes = _INDEXED.format(self._names.table(index).replace("%", "%%")), self._schema.words[index]
+
+        def indexed() -> Iterator[str]:
+            for number, *values in self.execute(rows, parameters).fetchall():
+                found, said = kept([_storable(make(value)) for make, value in zip(makes, values, strict=True)])
+                yield self._bound(statement, {"number": number, "words": found, "said": said})
+
+        for some in _in_messages(indexed()):
+            self._send(some)
             self.changed = True
 
     def finish(self, *last: str) -> str:
@@ -157,18 +160,6 @@ class Statements:
     def _bound(self, text: str, values: Mapping[str, Any]) -> str:
         return psycopg.ClientCursor(self._connection).mogrify(text.encode(), values)
 
-    def _in_messages(self, said: Translated, parameters: Sequence[Parameters]) -> Iterator[list[str]]:
-        some: list[str] = []
-        size = 0
-        for each in parameters:
-            some.append(self._filled(said, each))
-            size += len(some[-1])
-            if len(some) == _AT_ONCE or size > _CHARACTERS:
-                yield some
-                some, size = [], 0
-        if some:
-            yield some
-
     def _send(self, statements: Sequence[str]) -> tuple[Sequence[Any], int]:
         """The rows of the last statement, and how many rows all of them changed or gave."""
         before, self._waiting = self._waiting, []
@@ -186,9 +177,23 @@ class Statements:
         return cursor.execute("; ".join(statements).encode())
 
 
+def _in_messages(statements: Iterable[str]) -> Iterator[list[str]]:
+    """As many statements as go well into one message."""
+    some: list[str] = []
+    size = 0
+    for each in statements:
+        some.append(each)
+        size += len(each)
+        if len(some) == _AT_ONCE or size > _CHARACTERS:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
 def _rows(cursor: "psycopg.Cursor[Any]") -> Callable[[Sequence[Any]], Found]:
     columns = cursor.description or ()
-    places = {column.name: place for place, column in enumerate(columns)}
+    places = {column.name: place for place, column in reversed(list(enumerate(columns)))}  # the first of a name counts
     plain = [(place, _PLAIN[column.type_code]) for place, column in enumerate(columns) if column.type_code in _PLAIN]
 
     def made(values: Sequence[Any]) -> Found:

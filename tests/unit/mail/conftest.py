@@ -10,11 +10,18 @@ from support.mail_desk import desk
 from transcript_mcp.mail.server import build_server
 from transcript_mcp.sdk.testing import InMemoryClient
 
+on_both = pytest.mark.parametrize("box", ["sqlite", "postgres"], indirect=True)
+"""Also in the usual run with its tables in PostgreSQL; all others are only with the full repetitions."""
 
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Letterbox]:
+in_a_file = pytest.mark.parametrize("box", ["sqlite"], indirect=True)
+"""For what is so in a file alone."""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
+def box(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Letterbox]:
     """GreenCastle and RedStone in one project, BlueLake in another."""
-    made = Letterbox(tmp_path / "store")
+    engine = request.getfixturevalue("engine") if request.param == "postgres" else None
+    made = Letterbox(tmp_path / "store", engine=engine)
     with made.mail:
         yield made
 

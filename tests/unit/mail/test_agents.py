@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from unit.mail.conftest import on_both
 
 from nanobot_transcript.errors import (
     ActingRefusedError,
@@ -79,6 +80,7 @@ def test_reading_where_there_is_no_store_makes_none(tmp_path: Path) -> None:
 # -- registering
 
 
+@on_both
 def test_a_created_agent_has_a_memorable_name_a_profile_and_a_token(box: Letterbox) -> None:
     made = box.mail.create_agent(BACKEND, "claude-code", "opus-4.1", "Navbar redesign")
     assert made.token
@@ -101,6 +103,7 @@ def test_a_guests_name_is_not_given_to_anybody_else(box: Letterbox) -> None:
     assert box.mail.create_agent(BACKEND, "p", "m", "t", "BlueLake").agent.name == "BlueLake2"
 
 
+@on_both
 def test_registering_a_known_name_gives_the_same_agent_brought_up_to_date(box: Letterbox) -> None:
     box.time += 60
     again = box.mail.register_agent(BACKEND, "GreenCastle", model="gpt6")
@@ -136,6 +139,7 @@ def test_names_that_differ_in_case_alone_are_one_name(box: Letterbox) -> None:
     assert "GreenCastle" in caught.value.hint
 
 
+@on_both
 @pytest.mark.parametrize(("first", "second"), [("Éclair", "éclair"), ("Straße", "STRASSE"), ("Ａlpha", "alpha")])
 def test_case_is_no_difference_in_any_script(box: Letterbox, first: str, second: str) -> None:
     box.new(BACKEND, first)
@@ -323,6 +327,7 @@ def test_what_is_no_name_is_a_typed_error(box: Letterbox, name: str) -> None:
         box.mail.acting(BACKEND, name)
 
 
+@on_both
 def test_without_a_project_a_name_means_who_was_active_last(box: Letterbox) -> None:
     other = box.new("/third", "BlueLake")
     assert box.mail.most_recent("BlueLake").id == other.id
@@ -346,6 +351,7 @@ def test_the_directory_shows_who_is_at_home_and_who_has_mail_here(box: Letterbox
     }
 
 
+@on_both
 def test_the_directory_shows_the_most_recently_active_first_and_leaves_out_the_silent(box: Letterbox) -> None:
     box.time += box.mail.options.active_within - 1
     box.mail.touch(box.red)

@@ -259,7 +259,7 @@ async def test_a_call_that_waits_neither_holds_up_the_others_nor_takes_their_age
     for name in ("BlueLake", "RedStone"):
         box.send([name], f"for {name}")
     clock = HeldClock(box.time)
-    with AgentMail(box.root, clock=clock) as mail:
+    with AgentMail(box.places, clock=clock) as mail:
         client = InMemoryClient(build_server(MailService(mail, ServiceOptions(archiving=False))))
         waiting = asyncio.create_task(told(client, "check_my_messages", BLUE))
         await until(clock.looked.is_set)

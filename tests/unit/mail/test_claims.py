@@ -11,7 +11,7 @@ from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.claim_values import ClaimOptions
 from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.layout import Archive
+from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent
 
@@ -34,9 +34,14 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-def mail(tmp_path: Path, clock: Clock) -> Iterator[AgentMail]:
-    opened = AgentMail(tmp_path / "store", clock=clock)
+on_both = pytest.mark.parametrize("mail", ["sqlite", "postgres"], indirect=True)
+"""Also in the usual run with its tables in PostgreSQL; all others are only with the full repetitions."""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
+def mail(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[AgentMail]:
+    engine = request.getfixturevalue("engine") if request.param == "postgres" else None
+    opened = AgentMail(MailStore(tmp_path / "store", engine), clock=clock)
     yield opened
     opened.close()
 
@@ -112,6 +117,7 @@ def test_one_conflict_and_nothing_is_granted(
     assert archived() == []
 
 
+@on_both
 @pytest.mark.parametrize(
     ("first", "second", "granted"), [(False, False, True), (True, False, False), (False, True, False)]
 )
@@ -147,6 +153,7 @@ def test_a_shared_claim_does_not_become_exclusive_while_another_shares_it(
     assert not any(claim.exclusive for claim in claims.list_claims())
 
 
+@on_both
 def test_a_claim_that_has_run_out_or_was_released_is_in_nobodys_way(
     claims: Claims, green: Agent, blue: Agent, clock: Clock
 ) -> None:
@@ -169,6 +176,7 @@ def test_claims_of_another_project_are_in_nobodys_way(claims: Claims, mail: Agen
     assert len(claims.list_claims()) == 2
 
 
+@on_both
 def test_an_agent_of_another_project_may_claim_here(claims: Claims, mail: AgentMail, green: Agent) -> None:
     guest = mail.register_agent("/abs/path/frontend", "RedHill").agent
     assert claims.claim(green.project_id, guest, ["src"]).granted
@@ -200,6 +208,7 @@ def test_releasing_everything_leaves_the_others_claims(claims: Claims, green: Ag
     assert (list(again.released), list(again.not_held), again.job) == ([], ["a", "c"], None)
 
 
+@on_both
 def test_the_archive_is_told_of_every_grant_renewal_and_release(
     claims: Claims, green: Agent, clock: Clock, archived: Callable[[], Any]
 ) -> None:
@@ -252,6 +261,7 @@ def test_many_paths_are_summed_up(claims: Claims, green: Agent, archived: Callab
     assert len(job["files"]) == 7
 
 
+@on_both
 def test_a_claim_is_never_shortened_by_claiming_or_renewing_it_again(
     claims: Claims, green: Agent, clock: Clock, archived: Callable[[], Any]
 ) -> None:

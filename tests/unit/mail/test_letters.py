@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from unit.mail.conftest import in_a_file, on_both
 
 from nanobot_transcript.errors import (
     InvalidLetterError,
@@ -28,6 +29,7 @@ def newest(box: Letterbox, name: str, project: str = BACKEND) -> str:
 # -- sending
 
 
+@on_both
 def test_a_message_is_in_every_inbox_when_sending_returns(box: Letterbox) -> None:
     sent = box.send(to=["RedStone"], cc=["BlueLake"], bcc=["GreenCastle"])
     assert sent.recipients == {"to": ("RedStone",), "cc": ("BlueLake",), "bcc": ("GreenCastle",)}
@@ -44,6 +46,7 @@ def test_an_id_tells_the_day_and_is_never_given_twice(box: Letterbox) -> None:
     assert all(each.startswith("msg_20251023_") and len(each) == 21 for each in ids)
 
 
+@on_both
 def test_an_id_that_is_taken_is_drawn_again(box: Letterbox) -> None:
     first = box.send()
     draft = checked(Draft("another", to=["RedStone"]), box.mail.options, is_reply=False)
@@ -58,6 +61,7 @@ def test_an_id_that_is_taken_is_drawn_again(box: Letterbox) -> None:
     assert len(box.mail.inbox(box.red)) == 2
 
 
+@on_both
 def test_the_archive_gets_a_canonical_copy_one_for_the_sender_and_one_for_each_recipient(box: Letterbox) -> None:
     before = box.archived().keys()
     sent = box.send(to=["RedStone"], cc=["BlueLake"])
@@ -134,6 +138,7 @@ def test_files_that_belong_to_a_message_are_named_in_its_job(box: Letterbox) -> 
     assert box.jobs()[-1].present == ["attachments/2a/2a6f.webp"]
 
 
+@in_a_file
 def test_subject_and_body_are_under_the_search(box: Letterbox) -> None:
     sent = box.send(subject="POL-358", body="发布窗口")
     found = box.mail.reader.read(
@@ -168,6 +173,7 @@ def test_a_clock_that_had_been_far_ahead_does_not_date_what_comes_after(box: Let
 # -- what is refused
 
 
+@on_both
 @pytest.mark.parametrize("kind", ["to", "cc", "bcc"])
 def test_an_unknown_recipient_refuses_the_message_and_lists_close_names(box: Letterbox, kind: str) -> None:
     with pytest.raises(UnregisteredAgentError) as caught:
@@ -239,6 +245,7 @@ def test_halves_of_characters_in_a_text_are_replaced(box: Letterbox) -> None:
     assert (box.mail.message(sent.id).subject, box.mail.message(sent.id).body) == ("a😀b", "c\ufffdd")
 
 
+@in_a_file
 def test_when_the_archives_job_cannot_be_noted_nobody_gets_the_message(box: Letterbox) -> None:
     def broken(db: Sql) -> None:
         db.execute("CREATE TRIGGER no BEFORE INSERT ON archive_jobs BEGIN SELECT RAISE(ABORT, 'no'); END")
@@ -252,6 +259,7 @@ def test_when_the_archives_job_cannot_be_noted_nobody_gets_the_message(box: Lett
 # -- once, however often it is sent
 
 
+@on_both
 def test_the_same_key_and_message_give_the_first_result_again(box: Letterbox) -> None:
     first = box.send(to=["RedStone"], cc=["BlueLake"], bcc=["GreenCastle"], idempotency_key="k")
     box.time += 60
@@ -274,6 +282,7 @@ def test_who_sends_again_waits_for_the_archive_only_while_there_is_something_to_
     assert box.mail.reader.read(lambda db: jobs.outcome(db, again.job), None) == ""
 
 
+@on_both
 @pytest.mark.parametrize(
     "other",
     [
@@ -339,6 +348,7 @@ def test_a_message_belongs_to_the_project_it_was_sent_in_and_its_people_to_their
     assert (answer.project, answer.thread_id) == (BACKEND, sent.id)
 
 
+@on_both
 def test_a_stranger_sends_into_a_project_under_the_name_of_its_home(box: Letterbox) -> None:
     sender = box.mail.acting(BACKEND, "BlueLake", parameter="from_agent")
     box.mail.send(BACKEND, sender, Draft("Hello", to=["RedStone"]))
@@ -373,6 +383,7 @@ def test_an_answer_inherits_a_thread_that_was_given(box: Letterbox) -> None:
     assert box.mail.reply(box.red, sent.id, Draft(body="Yes")).thread_id == "TKT-123"
 
 
+@on_both
 def test_whoever_answers_itself_writes_to_the_same_people_again(box: Letterbox) -> None:
     sent = box.send(to=["RedStone", "BlueLake"])
     answer = box.mail.reply(box.green, sent.id, Draft(body="One more thing"))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_desk import resource, told
+from unit.mail.conftest import on_both
 
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail.claims import Claims
@@ -164,6 +165,7 @@ async def test_an_acknowledgement_is_overdue_an_hour_after_the_message_or_as_ask
         assert (await client.call("overdue_acknowledgements", RED, older_than=wrong)).is_error
 
 
+@on_both
 async def test_all_that_is_overdue_is_read_in_pages(client: InMemoryClient, box: Letterbox) -> None:
     def sent(sender: Agent, to: str, amount: int) -> list[str]:
         drafts = (Draft(f"{number}", "", to=[to], ack_required=True) for number in range(amount))
@@ -185,6 +187,7 @@ async def test_all_that_is_overdue_is_read_in_pages(client: InMemoryClient, box:
         assert (await client.call("overdue_acknowledgements", RED, before=wrong)).is_error, wrong
 
 
+@on_both
 def test_of_a_project_everything_is_told_but_who_got_it_as_bcc(box: Letterbox) -> None:
     box.send(["RedStone"], "plan", bcc=["BlueLake"], ack_required=True)
     box.send(["GreenCastle"], "to oneself", ack_required=True)
@@ -252,7 +255,7 @@ def test_an_answer_to_all_has_no_more_recipients_than_a_message_may_have(box: Le
     for name in ("GrayOwl", "TwinOak"):
         box.new(BACKEND, name)
     first = box.send(["RedStone", "BlueLake"])
-    with AgentMail(box.root, MailOptions(max_recipients=2)) as small:
+    with AgentMail(box.places, MailOptions(max_recipients=2)) as small:
         small.reply(box.red, first.id, Draft(body="x", reply_all=True))
         with pytest.raises(InvalidLetterError, match="3 recipients; 2 are allowed"):
             small.reply(box.red, first.id, Draft(body="x", cc=["GrayOwl"], reply_all=True))

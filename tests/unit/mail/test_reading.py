@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.statements import statements_of
 from support.waiting import PATIENCE
+from unit.mail.conftest import in_a_file, on_both
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
 from nanobot_transcript.sql.contract import Sql
@@ -54,6 +55,7 @@ def test_an_inbox_shows_how_a_message_came_and_what_became_of_it(box: Letterbox)
     assert (letter.project, letter.created_ts) == (BACKEND, sent.created_ts)
 
 
+@on_both
 def test_only_what_came_since_is_shown_and_nothing_of_it_is_missed(box: Letterbox) -> None:
     times = [box.send(subject=f"s{number}").created_ts for number in range(5)]
     assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=times[2]))) == ["s4", "s3"]
@@ -114,6 +116,7 @@ def test_an_inbox_of_a_thousand_is_read_to_its_end_in_pages_whatever_comes_meanw
     assert box.mail.inbox(box.red, InboxQuery(limit=1000)).more == 15
 
 
+@on_both
 def test_unread_mail_is_read_in_pages_while_it_is_marked_as_read(box: Letterbox) -> None:
     ids = fill(box, 50)
     seen: list[str] = []
@@ -170,6 +173,7 @@ def test_reading_an_inbox_changes_nothing(box: Letterbox) -> None:
     assert box.mail.whois(BACKEND, "RedStone") == before
 
 
+@on_both
 def test_who_reads_does_not_wait_for_who_writes(box: Letterbox) -> None:
     sent = box.send()
 
@@ -208,6 +212,7 @@ def test_every_filter_together_shows_what_each_alone_would(
         assert box.mail.inbox(box.red, query) == expected[:limit]
 
 
+@in_a_file
 @pytest.mark.parametrize(("urgent", "unread", "bodies"), list(product((False, True), repeat=3)))
 def test_an_inbox_is_found_by_an_index_and_never_sorted(
     box: Letterbox, urgent: bool, unread: bool, bodies: bool
@@ -237,6 +242,7 @@ def test_what_is_no_number_is_a_typed_error(box: Letterbox, fields: dict[str, An
 # -- outbox and messages
 
 
+@on_both
 def test_an_outbox_shows_what_somebody_sent_everywhere(box: Letterbox) -> None:
     first = box.send(subject="one")
     box.mail.send(FRONTEND, box.green, Draft("two", "body", to=["BlueLake"]))
@@ -290,6 +296,7 @@ def test_a_message_that_carries_its_own_id_as_thread_is_shown_once(box: Letterbo
     assert [each.id for each in box.mail.thread(first.id).letters] == [first.id]
 
 
+@on_both
 def test_a_thread_of_two_projects_is_that_of_the_one_where_it_went_on_last(box: Letterbox) -> None:
     box.send(thread_id="TKT-1")
     other = box.mail.send(FRONTEND, box.blue, Draft("there", to=["BlueLake"], thread_id="TKT-1"))
@@ -308,6 +315,7 @@ def test_of_a_long_thread_the_newest_are_shown(box: Letterbox) -> None:
     assert [each.id for each in box.mail.thread(first.id, limit=6).letters] == [first.id, *answers]
 
 
+@on_both
 def test_a_long_thread_is_read_to_its_beginning_in_pages(box: Letterbox) -> None:
     first = box.send()
     fill(box, 30, thread_id=first.id)
@@ -327,6 +335,7 @@ def test_a_thread_that_is_not_there_says_so(box: Letterbox, thread_id: str) -> N
         assert caught.value.hint
 
 
+@in_a_file
 def test_nothing_that_is_read_walks_through_a_table(box: Letterbox) -> None:
     first = box.send(thread_id="T")
     written, read = statements_of(box.mail.database), statements_of(box.mail.reader)
@@ -393,6 +402,7 @@ def test_to_acknowledge_is_to_have_read(box: Letterbox) -> None:
     assert box.mail.inbox(box.red, InboxQuery(unread_only=True)) == []
 
 
+@on_both
 def test_each_recipient_has_its_own_receipt(box: Letterbox) -> None:
     sent = box.send(to=["RedStone", "BlueLake"])
     box.mail.mark_read(box.blue, sent.id)
@@ -400,6 +410,7 @@ def test_each_recipient_has_its_own_receipt(box: Letterbox) -> None:
     assert box.mail.inbox(box.blue)[0].read_ts == box.time
 
 
+@on_both
 def test_what_somebody_did_not_receive_it_cannot_acknowledge_and_then_nothing_is_noted(box: Letterbox) -> None:
     sent = box.send(to=["RedStone"])
     for agent, ids in ((box.blue, [sent.id]), (box.green, [sent.id]), (box.red, [sent.id, "msg_x"])):

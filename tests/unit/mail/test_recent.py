@@ -1,6 +1,7 @@
 """What goes on in a project: its threads, the one written to last first."""
 
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from unit.mail.conftest import on_both
 
 from transcript_mcp.mail import recent
 from transcript_mcp.mail.recent import RecentThread
@@ -12,6 +13,7 @@ def threads(box: Letterbox, project: str = BACKEND, limit: int = 100, before: st
     return box.mail.reader.read(lambda db: recent.conversations(db, key, limit, before), Page())
 
 
+@on_both
 def test_a_thread_is_where_its_newest_message_is_and_names_all_who_wrote(box: Letterbox) -> None:
     first = box.send(subject="Plan")
     alone = box.send(subject="Lunch")
@@ -34,6 +36,7 @@ def test_threads_of_another_project_do_not_count_even_under_the_same_name(box: L
     assert [(each.newest.id, each.messages) for each in threads(box, FRONTEND)] == [(there.id, 1)]
 
 
+@on_both
 def test_every_thread_is_on_one_page_though_mail_arrives_between_them(box: Letterbox) -> None:
     names = [f"T-{number}" for number in range(7)]
     for name in names * 2:

@@ -5,14 +5,17 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.engines import engine_of
 from support.examples import examples
 
-from nanobot_transcript.sql.sqlite import SqliteDatabase
-from transcript_mcp.mail.schema import SCHEMA
+from nanobot_transcript.sql.contract import Sql
+from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.schema import index_messages
 from transcript_mcp.mail.search import MOST_FOUND, Found, Hit, search
 
 Text = tuple[str, str]
@@ -24,8 +27,8 @@ APART = re.compile("[\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 class Post:
     """Projects 1 and 2 with messages in them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.database = SqliteDatabase(folder / "mail.sqlite3", folder / "mail.lock", SCHEMA, busy=5)
+    def __init__(self, folder: Path, engine: Any = None) -> None:
+        self.database = MailStore(folder, engine).opened(5)
         self.texts: dict[str, Text] = {}
         self.words: dict[str, list[list[str]]] = {}
         self.database.write(
@@ -43,13 +46,17 @@ class Post:
             (id_, project, *text, "GreenCastle", float(n), "normal", 0, "[]", "{}")
             for n, (id_, text) in enumerate(zip(ids, texts, strict=True), len(self.texts))
         ]
-        self.database.write(
-            lambda connection: connection.executemany(
+
+        def work(db: Sql) -> None:
+            last = db.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()[0]
+            db.executemany(
                 "INSERT INTO messages (id, project_id, subject, body_md, from_agent, created_ts, importance,"
                 " ack_required, attachments_json, recipients_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
-        )
+            index_messages(db, last)
+
+        self.database.write(work)
         if project == 1:
             self.texts.update(zip(ids, texts, strict=True))
         return ids
@@ -66,17 +73,25 @@ class Post:
         return hit["snippet"]
 
 
-@pytest.fixture
-def post(tmp_path: Path) -> Iterator[Post]:
-    post = Post(tmp_path)
+@pytest.fixture(params=["sqlite", "postgres"])
+def post(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Post]:
+    post = Post(tmp_path, request.getfixturevalue("engine") if request.param == "postgres" else None)
     yield post
     post.database.close()
 
 
-@pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
     """Three hundred messages of few words in both languages, so that every query finds some and misses some."""
-    post = Post(tmp_path_factory.mktemp("full"))
+    folder = tmp_path_factory.mktemp("full")
+    if request.param == "sqlite":
+        yield filled(Post(folder))
+        return
+    with engine_of(request.getfixturevalue("cluster")) as engine:
+        yield filled(Post(folder, engine))
+
+
+def filled(post: Post) -> Post:
     rnd = random.Random(5)
     words = ["plan", "Plans", "users", "user", "migrate", "migration", "POL-358", "café", "v2", "API", "and", "a_b"]
     words += [
@@ -102,8 +117,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
     post.put_all(texts)
     post.put_all(texts[:50], project=2)
     post.words = {id_: [plain(tokens(part)) for part in text] for id_, text in post.texts.items()}
-    yield post
-    post.database.close()
+    return post
 
 
 def tokens(text: str) -> list[str]:
@@ -220,7 +234,7 @@ def test_other_projects_are_not_searched(post: Post) -> None:
 
 
 def test_a_store_without_a_file_has_no_messages(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "none" / "mail.sqlite3", tmp_path / "mail.lock", SCHEMA, busy=1)
+    database = MailStore(tmp_path / "none").opened(1)
     assert search(database, 1, "plan", 5) == Found([], ())
     assert not (tmp_path / "none").exists()
 
@@ -237,6 +251,7 @@ def test_what_is_only_excluded_leaves_the_rest(post: Post) -> None:
     assert post.ids("NOT legacy") == ["m1"]
 
 
+@pytest.mark.parametrize("post", ["sqlite"], indirect=True)  # elsewhere there are no triggers, and nobody does this
 def test_changed_and_removed_messages_are_found_as_they_are(post: Post) -> None:
     post.put_all([("one", "发布ｖ２"), ("two", "𠮷野家")])
     for statement in ("UPDATE messages SET body_md = '回滚' WHERE id = 'm0'", "DELETE FROM messages WHERE id = 'm1'"):
