@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from nanobot_transcript.finding import Finding
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.values import OutboxLimits
-    from nanobot_transcript.relevance.log import DecisionLog
     from nanobot_transcript.store.contract import Retention
 
 __all__ = ["PostgresRecord"]
@@ -69,8 +68,13 @@ class PostgresRecord(Record):
         self.budgets = PostgresBudget(self._engine)
         self.marks = PostgresMarks(self._engine)
         self.processes = PostgresProcesses(self._engine)
-        self._transcripts: PostgresTranscripts = transcripts
+        self.transcripts: PostgresTranscripts = transcripts
         _records.add(self)
+
+    @property
+    def engine(self) -> Engine:
+        """The database."""
+        return self._engine
 
     @property
     def signals(self) -> "Signals":
@@ -88,7 +92,7 @@ class PostgresRecord(Record):
         raise NotImplementedError
 
     @property
-    def decisions(self) -> "DecisionLog":
+    def decisions(self) -> PostgresDecisionLog:
         """See ``Record.decisions``."""
         return self._decisions
 
@@ -137,7 +141,7 @@ class PostgresRecord(Record):
     def after_fork(self) -> None:
         """In a forked child: threads and connections are the parent's."""
         self._mutex = threading.RLock()
-        self._transcripts.after_fork()
+        self.transcripts.after_fork()
         self._decisions.after_fork()
         self._signals = None
 

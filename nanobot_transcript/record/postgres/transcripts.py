@@ -4,11 +4,12 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record.postgres import reading
+from nanobot_transcript.record.postgres.bulk import PostgresBulk, Then
 from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
 from nanobot_transcript.record.postgres.erasure import Erasure
 from nanobot_transcript.record.postgres.ops import OpLog
@@ -81,18 +82,36 @@ class PostgresTranscripts:
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
         return self._append(session_key, [op], max_wait)[0]
 
-    def write_many(self, session_key: str, lines: Sequence[Entry]) -> list[bool]:
+    def write_many(self, session_key: str, lines: Sequence[Entry], then: Then | None = None) -> list[bool]:
         """Record messages and ops in this order, as one transaction; True for each that was new. What was written
         before is not written again, so that a batch of which nobody knows whether it arrived may be given again.
+
+        ``then`` is done in the same transaction.
         """
-        return self._append(session_key, lines, None)
+        if then is None:
+            return self._append(session_key, lines, None)
+        rows, barring = self._chat(session_key).rows, [self._barring(session_key, line) for line in lines]
+
+        def work(connection: Connection) -> list[Entry | None]:
+            with connection.transaction():
+                known = self._call(connection, session_key, lines, barring, None)
+                edits = self._edits(session_key, lines, known)
+                if edits:
+                    self._call(connection, session_key, edits, [self._barring(session_key, one) for one in edits], None)
+                head = rows.head(connection)
+                then(connection, format_cursor(rows.tag, head.seq if head is not None else 0))
+                return known
+
+        return [found is None for found in self._engine.write(RECORD, work)]
+
+    def in_bulk(self) -> PostgresBulk:
+        """The same transcripts for who carries them as a whole."""
+        return PostgresBulk(self._engine, self._segment_bytes)
 
     def _append(self, session_key: str, lines: Sequence[Entry], max_wait: float | None) -> list[bool]:
         barring = [self._barring(session_key, line) for line in lines]
         known = self._written(session_key, lines, barring, max_wait)
-        edits = [
-            edit for line, found in zip(lines, known, strict=True) if (edit := self._met(session_key, line, found))
-        ]
+        edits = self._edits(session_key, lines, known)
         if edits:
             self._written(session_key, edits, [self._barring(session_key, edit) for edit in edits], max_wait)
         return [found is None for found in known]
@@ -114,6 +133,18 @@ class PostgresTranscripts:
         self, session_key: str, lines: Sequence[Entry], barring: list[list[str]], max_wait: float | None
     ) -> list[Entry | None]:
         """What stood there already for each of the lines; None for those that were written."""
+        return self._engine.write(
+            RECORD, lambda connection: self._call(connection, session_key, lines, barring, max_wait)
+        )
+
+    def _call(
+        self,
+        connection: Connection,
+        session_key: str,
+        lines: Sequence[Entry],
+        barring: list[list[str]],
+        max_wait: float | None,
+    ) -> list[Entry | None]:
         place, rows = self._engine.place, self._chat(session_key).rows
         keys = [id_keys(line) for line in lines]
         wait = self._lock_timeout if max_wait is None else max_wait
@@ -128,13 +159,12 @@ class PostgresTranscripts:
             self._segment_bytes,
             max(1, int(wait * 1000)),
         )
-        statement = place.sql(_APPEND)
+        row = connection.execute(place.sql(_APPEND), bound).fetchone()
+        return [None if line is None else decode(line) for line in row[0]] if row is not None else []
 
-        def append(connection: Connection) -> Any:
-            return connection.execute(statement, bound).fetchone()
-
-        (found,) = self._engine.write(RECORD, append)
-        return [None if line is None else decode(line) for line in found]
+    def _edits(self, session_key: str, lines: Sequence[Entry], known: Sequence[Entry | None]) -> list[Entry]:
+        met = zip(lines, known, strict=True)
+        return [edit for line, found in met if (edit := self._met(session_key, line, found))]
 
     def _met(self, session_key: str, entry: Entry, known: Entry | None) -> Entry | None:
         """The edit that has to be written, because what was met there already has less than this line."""
