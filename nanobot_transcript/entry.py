@@ -16,6 +16,7 @@ __all__ = [
     "Role",
     "SenderKind",
     "Source",
+    "storable",
     "well_formed",
 ]
 
@@ -63,7 +64,8 @@ class Entry(TypedDict, total=False):
     """One line of a transcript after decoding.
 
     ``ts`` is the platform's time and ``rts`` the time of receipt, both in milliseconds since 1970. ``op`` lines
-    (``edit``, ``recall``, ``redact``) point at an earlier message by ``target``; readers fold them away.
+    (``edit``, ``recall``, ``redact``) point at an earlier message by ``target``; readers fold them away. An edit with a
+    ``mark`` is recorded once, however often it comes.
     """
 
     role: Required[str]
@@ -86,6 +88,7 @@ class Entry(TypedDict, total=False):
     source: NotRequired[str]
     op: NotRequired[str]
     target: NotRequired[str]
+    mark: NotRequired[str]
     rts: NotRequired[int]
     v: NotRequired[int]
     edited: NotRequired[bool]
@@ -110,3 +113,12 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def storable(text: str) -> str:
+    """The text as any database can hold it: well-formed, and U+FFFD for NUL.
+
+    >>> storable("a\\0b")
+    'a\ufffdb'
+    """
+    return well_formed(text).replace("\0", "\ufffd")

@@ -17,7 +17,7 @@ from support.procs import Worker
 
 from nanobot_transcript import GroupTranscriptStore
 
-pytest_plugins = ["support.light_lark", "support.needs", "support.postgres"]
+pytest_plugins = ["support.light_lark", "support.needs", "support.postgres", "support.engines"]
 
 MakeStore = Callable[..., GroupTranscriptStore]
 _OLDEST_SDK = "1.26.0"

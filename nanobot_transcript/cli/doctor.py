@@ -59,7 +59,7 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
             found += answers.check(record, noted=loaded.gate.log, untold=host.untold())
             found += judge.check(loaded, record)
         found += mailboxes.check(loaded)
-        found += mail.check(loaded.mail.store, archiving=loaded.mail.archive.enabled)
+        found += mail.check(record.shelf(loaded.mail.store), archiving=loaded.mail.archive.enabled)
         found += hub.check(loaded)
     return found + installation.check() + host.check(loaded, opened)
 

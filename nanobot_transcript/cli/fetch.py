@@ -56,7 +56,7 @@ def fetch(
     """
     settings = read_settings(config, store)
     with settings.open_record() as record:
-        record.require(exists=settings.origin_of("store.dir").kind != "default")
+        record.require(exists=settings.names_record)
         session_key = one_chat(record.store, chat)
         entry = message_named(record.store, session_key, message).message
     from transcript_channels.feishu.resources import chosen

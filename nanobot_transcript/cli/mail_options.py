@@ -81,9 +81,10 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
 @contextmanager
 def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]":
     """The mail for reading, closed at the end. Makes nothing. Raises UsageError when there is none."""
+    from transcript_mcp.mail.layout import MailStore
     from transcript_mcp.mail.mail import AgentMail
 
-    with AgentMail(mail_settings(config, store).mail.store) as mail:
+    with AgentMail(MailStore.of(mail_settings(config, store))) as mail:
         yield mail
 
 

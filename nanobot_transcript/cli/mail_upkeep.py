@@ -53,7 +53,7 @@ def doctor(
         raise UsageError(said("--accept-loss belongs to --rebuild."), hint=said("Leave it out, or give both."))
     from transcript_mcp.mail.layout import MailStore
 
-    place = MailStore(mail_settings(config, store).mail.store)
+    place = MailStore.of(mail_settings(config, store))
     if rebuild:
         _rebuild(place, accept_loss=accept_loss, json=json)
     elif complete:
@@ -96,7 +96,7 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
         notice(said("Left out: {what}", what=problem))
     rebuilt = said(
         "{file} holds {messages}, {agents} and {claims} of {projects}, rebuilt from git.",
-        file=store.database,
+        file=store.where,
         messages=amount(filled.messages, "message"),
         agents=amount(filled.agents, "agent"),
         claims=amount(filled.claims, "claim"),
@@ -110,7 +110,7 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
 def _complete(store: "MailStore", *, json: bool) -> None:
     from transcript_mcp.mail.completing import Completed, complete
 
-    done = complete(store) if store.database.exists() else Completed()
+    done = complete(store) if store.is_begun else Completed()
     count = done.files
     in_git = not count or _archived(store)
     if json:
@@ -135,12 +135,10 @@ def _complete(store: "MailStore", *, json: bool) -> None:
 
 def _archived(store: "MailStore") -> bool:
     """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
-    from nanobot_transcript.sql.dialect import open_database
     from transcript_mcp.mail.archiver import ArchiverProcess
     from transcript_mcp.mail.jobs import has_waiting
-    from transcript_mcp.mail.schema import SCHEMA
 
-    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = store.opened(_BUSY)
     deadline = time.monotonic() + _PATIENCE
     try:
         with ArchiverProcess(store):

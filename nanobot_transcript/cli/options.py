@@ -68,14 +68,17 @@ def read_settings(
     dotenv: "DotenvUse" = "ours",
     later: bool = False,
 ) -> "LoadedSettings":
-    """The settings of this command; ``store`` goes before ``store.dir``, ``overrides`` before all else.
+    """The settings of this command; ``store`` goes before ``store.dir`` and ``record.url``, ``overrides`` before all
+    else.
 
     ``dotenv`` is ``none`` for clients of the hub: a stranger's file must not say where a token is sent. ``later``: see
     ``load_settings``.
     """
     from nanobot_transcript.settings import load_settings
 
-    place = {"store": {"dir": str(_expanded(store).absolute())}} if store is not None else {}
+    place: dict[str, Any] = {}
+    if store is not None:
+        place = {"store": {"dir": str(_expanded(store).absolute())}, "record": {"url": ""}}
     return load_settings(config, overrides={**place, **(overrides or {})} or None, dotenv=dotenv, later=later)
 
 
@@ -98,9 +101,8 @@ def opened_record(
 ) -> "Iterator[Record]":
     """The same for the whole record. Hints that are made meanwhile carry ``config`` and ``store`` along."""
     settings = read_settings(config, store)
-    named = settings.origin_of("store.dir").kind != "default"
     with settings.open_record() as record, given(config, store):
-        record.require(exists=named and not may_begin, written=written)
+        record.require(exists=settings.names_record and not may_begin, written=written)
         yield record
 
 

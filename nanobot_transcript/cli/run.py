@@ -62,7 +62,8 @@ def run(
     agents = chosen(settings, agent or ())
     with settings.open_record() as record:
         record.require(written=True)
-    runner = asyncio.run(_work(lambda: compose(settings, agents), str(settings.store.dir), jsonl=jsonl))
+        place = record.place
+    runner = asyncio.run(_work(lambda: compose(settings, agents), place, jsonl=jsonl))
     raise typer.Exit(_code(runner))
 
 

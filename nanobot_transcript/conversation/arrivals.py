@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, cast
 
+from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.conversation.people import Look, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
@@ -24,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
 _BEFORE: Final = 86_400_000.0  # milliseconds
+_NEWEST: Final = 20
 _NOT_RECORDED: Final = "A message was not recorded; the platform will send it again"
 _FIELDS: Final = frozenset(EntryFields.__annotations__)
 
@@ -150,6 +153,8 @@ class Arrivals:
         self._first_heard: FirstHeard = first_heard
         self._known: set[str] = set()
         self._mutex: threading.Lock = threading.Lock()
+        self._behind: Background = Background(lambda: None)
+        """Starts where the record may have to be waited for."""
 
     async def take(self, message: InboundMessage) -> tuple[InboundMessage | None, Exception | None]:
         """``record`` and ``offer`` on an event loop, where the chat is not off. The message, None when it may not begin
@@ -158,7 +163,8 @@ class Arrivals:
         chat_id = split(message.session_key)[1]
         if not message.private and not self._policy.records(chat_id):
             return None, None
-        (message, failure), answers = await ask(self._is_far, self.record, message), False
+        slow = self._store is not None and self._store.backend.append_blocks
+        (message, failure), answers = await ask(slow, self.record, message), False
         if self._is_answer is not None and answers_something(message.entry):
             answers, unasked = await asyncio.to_thread(self.offer, message)
             failure = failure or unasked
@@ -167,12 +173,9 @@ class Arrivals:
 
     async def take_back(self, recalled: Recalled) -> Exception | None:
         """``recall`` on an event loop; also of a chat that was switched off since."""
-        return await ask(self._is_far, self.recall, recalled)
-
-    @property
-    def _is_far(self) -> bool:
-        """True when the record may have to be waited for, as over a network."""
-        return self._store is not None and self._store.backend.blocking
+        store = self._store
+        slow = store is not None and (store.backend.blocking or store.backend.append_blocks)
+        return await ask(slow, self.recall, recalled)
 
     def record(self, message: InboundMessage) -> tuple[InboundMessage, Exception | None]:
         """Write a message down, unless it is private or was read from the record. The message, which knows now whether
@@ -184,10 +187,9 @@ class Arrivals:
         taken: list[bool] = []
         heard_ms = time.time_ns() // 1_000_000  # as the record counts
         is_first = self._is_first(key)
-        since_ms = self._missing_since(store, key, entry) if is_first else None
         failure = _attempt(lambda: taken.append(record_entry(store, key, entry, _LONGEST_WAIT)), _NOT_RECORDED)
         if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
-            _attempt(lambda: self._first_heard(key, since_ms, heard_ms), "Missed messages are not fetched")
+            self._aside(store, partial(self._tell_first, store, key, entry, heard_ms))
         return replace(message, recorded=bool(taken)), failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
@@ -232,16 +234,32 @@ class Arrivals:
             self._known.add(key)
         return not known
 
-    def _missing_since(self, store: GroupTranscriptStore, key: str, entry: Entry) -> float | None:
-        """Since when messages of a chat may be missing: the day before where it has no record, else None."""
-        since: list[float] = []
+    def _aside(self, store: GroupTranscriptStore, work: Callable[[], object]) -> None:
+        """Do what reads the record: now, or soon where that may take a while, since nobody is to wait for it here."""
+        if not store.backend.blocking:
+            work()
+            return
+        self._behind.start()
+        self._behind.submit(work)
 
-        def look() -> None:
-            if not store.recent(key, 1).entries:
-                since.append(entry["ts"] - _BEFORE)
+    def _tell_first(self, store: GroupTranscriptStore, key: str, entry: Entry, heard_ms: float) -> None:
+        since_ms = _missing_since(store, key, entry, heard_ms)
+        _attempt(lambda: self._first_heard(key, since_ms, heard_ms), "Missed messages are not fetched")
 
-        _attempt(look, "It is unknown whether a chat has a record")
-        return since[0] if since else None
+
+def _missing_since(store: GroupTranscriptStore, key: str, entry: Entry, heard_ms: float) -> float | None:
+    """Since when messages of a chat may be missing: the day before its first ``entry``, heard (ms, our clock) then,
+    where it had no record, else None.
+    """
+    since: list[float] = []
+
+    def look() -> None:
+        others = (one for one in store.recent(key, _NEWEST).entries if one["message_id"] != entry["message_id"])
+        if all(one.get("rts", 0) >= heard_ms for one in others):
+            since.append(entry["ts"] - _BEFORE)
+
+    _attempt(look, "It is unknown whether a chat has a record")
+    return since[0] if since else None
 
 
 def _attempt(work: Callable[[], object], failed: str) -> Exception | None:

@@ -95,8 +95,13 @@ class Conversation:
 
     @property
     def is_far(self) -> bool:
-        """True when the record may have to be waited for, as over a network."""
+        """True when the record may have to be waited for when it is read, as over a network."""
         return self.store.sync.backend.blocking
+
+    @property
+    def hears_slowly(self) -> bool:
+        """True when taking down what was heard may take a while, so that it is done in a thread."""
+        return self.is_far or self.store.sync.backend.append_blocks
 
     def records(self, session_key: str) -> bool:
         """True for groups of this platform whose messages are written down."""

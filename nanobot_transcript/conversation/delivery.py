@@ -12,6 +12,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.lines.fold import is_part_of
 
 __all__ = ["HopOf", "Recorder", "Source", "answer_entry"]
 
@@ -22,7 +23,6 @@ _DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
 Source = Literal["send", "stream"]
 HopOf = Callable[[], Awaitable[int | None]]
 """How many bot turns in a row a message makes; None for what answers nothing. Raises StoreError."""
-_OWN: Final = frozenset({"send", "stream"})
 
 
 def answer_entry(message: OutboundMessage, sent: SentMessage, agent: AgentProfile, source: Source = "send") -> Entry:
@@ -120,7 +120,7 @@ class Recorder:
         if await self._append(session_key, entry) or not target:
             return True
         known = await store.get(session_key, target)
-        if known is None or known.get("source") not in _OWN or len(known["content"]) >= len(entry["content"]):
+        if known is None or not is_part_of(known, entry):
             return False
         return await store.edit(session_key, target, entry["content"], entry["sender"], entry["ts"])
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from nanobot_transcript.entry import well_formed
+from nanobot_transcript.entry import storable
 from nanobot_transcript.outbox import early
 from nanobot_transcript.outbox.offers import Offer
 from nanobot_transcript.outbox.values import Answer
@@ -14,7 +14,7 @@ __all__ = ["forget", "found", "is_wanted", "keep", "news", "remember_places"]
 
 def remember_places(db: Sql, job_id: str, places: Iterable[str | None]) -> None:
     """What stands at these message ids, or in these threads, answers the post; also what came there before."""
-    rows = [(well_formed(place), job_id) for place in places if isinstance(place, str) and place]
+    rows = [(storable(place), job_id) for place in places if isinstance(place, str) and place]
     sql = "INSERT OR IGNORE INTO places (place, session_key, job_id) SELECT ?, session_key, id FROM jobs WHERE id=?"
     if db.executemany(sql, rows).rowcount > 0:
         early.adopt(db, job_id)

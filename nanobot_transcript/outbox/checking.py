@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from nanobot_transcript.entry import well_formed
+from nanobot_transcript.entry import storable
 from nanobot_transcript.errors import InvalidPostError
 
 __all__ = ["card_text", "checked", "lifetime"]
@@ -28,7 +28,7 @@ def checked(session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any
     if not isinstance(wants_answers, bool):
         raise InvalidPostError(f"Whether a post wants answers is true or false, not {wants_answers!r}.")
     texts = {"session_key": session_key, "content": content, "agent": agent, "reply_to": reply_to}
-    clean = {name: well_formed(text) if text is not None else None for name, text in texts.items()}
+    clean = {name: storable(text) if text is not None else None for name, text in texts.items()}
     return {**clean, "card": None if card is None else card_text(card), "wants_answers": int(wants_answers)}
 
 

@@ -61,7 +61,7 @@ def adopt(db: Sql, job_id: str) -> None:
     )
     db.execute(
         f"INSERT OR IGNORE INTO answers (job_id, {_COLUMNS}) SELECT :job, {_COLUMNS} FROM early"
-        f" WHERE {_STANDS_THERE} AND (SELECT wants_answers FROM jobs WHERE id=:job) ORDER BY seq",
+        f" WHERE {_STANDS_THERE} AND EXISTS (SELECT 1 FROM jobs WHERE id=:job AND wants_answers) ORDER BY seq",
         job,
     )
     db.execute(f"DELETE FROM early WHERE {_STANDS_THERE}", job)

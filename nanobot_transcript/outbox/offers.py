@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nanobot_transcript.entry import Entry, well_formed
+from nanobot_transcript.entry import Entry, storable
 from nanobot_transcript.identity import is_person
 from nanobot_transcript.outbox.values import Action
 
@@ -76,11 +76,11 @@ def of_action(action: Action, now_ms: int) -> Offer | None:
 
 
 def _place(value: object) -> str | None:
-    return well_formed(value) if isinstance(value, str) and value else None
+    return storable(value) if isinstance(value, str) and value else None
 
 
 def _clean(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: well_formed(value) if isinstance(value, str) else value for name, value in answer.items()}
+    return {name: storable(value) if isinstance(value, str) else value for name, value in answer.items()}
 
 
 def _milliseconds(ts: float) -> int:

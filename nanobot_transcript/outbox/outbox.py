@@ -3,16 +3,15 @@
 import hashlib
 import json
 import secrets
-import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.coordination.files.signals import FileSignals, Watched
-from nanobot_transcript.entry import Entry, well_formed
+from nanobot_transcript.entry import Entry, storable
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.outbox import answering, early, offers, queueing, revising, waiting
@@ -29,7 +28,10 @@ from nanobot_transcript.outbox.values import (
     post_id_for,
 )
 from nanobot_transcript.sql.contract import Database, Schema, Sql
-from nanobot_transcript.sql.dialect import open_database
+from nanobot_transcript.sql.dialect import Shelf
+
+if TYPE_CHECKING:
+    from nanobot_transcript.sql.postgres.engine import Engine
 
 __all__ = ["Outbox"]
 
@@ -38,36 +40,31 @@ _T = TypeVar("_T")
 _FOLDER: Final = "outbox"
 _FILE: Final = "outbox.db"
 _SIGNAL: Final = "posts"
+_SCHEMA: Final = Schema(MIGRATIONS)
 
 
 class Outbox:
-    """The ``Postbox`` of a store, ``.state/outbox/outbox.db``."""
+    """The ``Postbox`` of a store: ``.state/outbox/outbox.db``, or tables at an engine's place."""
 
     def __init__(
         self,
-        base_dir: str | Path,
+        place: "str | Path | Engine",
         limits: OutboxLimits | None = None,
         *,
         busy: float = 5.0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         signals: Signals | None = None,
     ) -> None:
         """``busy`` bounds (seconds) the wait for another process's transaction; StoreBusyError after that. ``signals``
-        are those of the record, if there are any: the name ``posts`` tells of each change.
+        are those of the record, if there are any: the name ``posts`` tells of each change. An engine has none of its
+        own. ``clock`` gives seconds since 1970, as all do who share the outbox.
         """
         self.limits: OutboxLimits = limits or OutboxLimits()
-        self._layout: Layout = Layout(Path(base_dir).expanduser())
-        files = [Watched(self._layout.state / _FOLDER, name) for name in (_FILE, f"{_FILE}-wal")]
-        self._signals: Signals = signals or FileSignals(base_dir, {_SIGNAL: files})
+        shelf, self._opened = _at(place)
+        self._signals: Signals = signals or _file_signals(place, shelf)
         self._database: Database = self._opened(busy)
         self._hurried: dict[float, Database] = {}
-        self._clock: Callable[[], float] = clock
-
-    def _opened(self, busy: float) -> Database:
-        path = self._layout.state / _FOLDER / _FILE
-        return open_database(
-            path, self._layout.locks / "outbox.lock", Schema(MIGRATIONS), busy=busy, make_folders=self._layout.create
-        )
+        self._clock: Callable[[], float] = clock or shelf.clock
 
     # -- whoever wants to say something
 
@@ -100,7 +97,7 @@ class Outbox:
     def status(self, post_id: str) -> PostStatus:
         """See ``Postbox.status``."""
         row = self._database.read(
-            lambda db: db.execute("SELECT * FROM jobs WHERE id=?", (well_formed(post_id),)).fetchone(), None
+            lambda db: db.execute("SELECT * FROM jobs WHERE id=?", (storable(post_id),)).fetchone(), None
         )
         if row is None:
             raise UnknownPostError(
@@ -110,7 +107,7 @@ class Outbox:
 
     def answers(self, post_id: str, after: int = 0) -> list[Answer]:
         """See ``Postbox.answers``."""
-        return self._database.read(lambda db: answering.found(db, well_formed(post_id), after), [])
+        return self._database.read(lambda db: answering.found(db, storable(post_id), after), [])
 
     def news(self, after: int = 0, limit: int = 500) -> list[tuple[str, Answer]]:
         """See ``Postbox.news``."""
@@ -124,12 +121,12 @@ class Outbox:
 
     def close_answers(self, post_id: str) -> None:
         """See ``Postbox.close_answers``."""
-        self._write(lambda db: queueing.close_answers(db, well_formed(post_id)))
+        self._write(lambda db: queueing.close_answers(db, storable(post_id)))
 
     def revise(self, post_id: str, card: dict[str, Any]) -> None:
         """See ``Postbox.revise``."""
         text = card_text(card)
-        self._write(lambda db: revising.put(db, well_formed(post_id), text))
+        self._write(lambda db: revising.put(db, storable(post_id), text))
 
     async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
         """See ``Postbox.wait_sent``."""
@@ -152,8 +149,8 @@ class Outbox:
 
     def take(self, holder: str, session_keys: Collection[str], agent: str | None = None) -> Job | None:
         """See ``Postbox.take``."""
-        chats = {well_formed(key) for key in session_keys}
-        bound = {"now": self._clock(), "agent": agent, "holder": well_formed(holder)}
+        chats = {storable(key) for key in session_keys}
+        bound = {"now": self._clock(), "agent": agent, "holder": storable(holder)}
         # Nobody is told when there is nothing to take: whoever asks again when told would ask without end.
         job = self._database.write(lambda db: queueing.take(db, chats, bound, self.limits))
         if job is not None:
@@ -169,7 +166,7 @@ class Outbox:
         """See ``Postbox.failed``."""
         final = retry_after is None or job.attempt >= self.limits.max_attempts
         now = self._clock()
-        bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": well_formed(error), "now": now}
+        bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": storable(error), "now": now}
         bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0)}
         bound["doubtful"] = doubtful or job.in_doubt  # this attempt tells nothing about an earlier one
         self._write(lambda db: queueing.mark_failed(db, bound))
@@ -179,7 +176,7 @@ class Outbox:
         now = self._clock()
         if not self._database.read(lambda db: revising.is_waiting(db, agent, now), False):
             return None
-        return self._write(lambda db: revising.take(db, agent, well_formed(holder), now, self.limits))
+        return self._write(lambda db: revising.take(db, agent, storable(holder), now, self.limits))
 
     def revised(self, revision: Revision) -> None:
         """See ``Postbox.revised``."""
@@ -213,7 +210,7 @@ class Outbox:
         """See ``Postbox.forget``."""
         if session_key is None and sender is None:
             raise InvalidPostError("Say what to erase: a chat or a sender.")
-        key, who = (well_formed(text) if text else text for text in (session_key, sender))
+        key, who = (storable(text) if text else text for text in (session_key, sender))
 
         def work(db: Sql) -> int:
             dropped = early.forget(db, key, who)
@@ -226,6 +223,11 @@ class Outbox:
         erased = self._write(work)
         self._database.settle()
         return erased
+
+    def usage(self) -> tuple[int, int]:
+        """The bytes of everything here, and the number of posts."""
+        posts = "SELECT count(*) FROM jobs"
+        return self._database.size(), self._database.read(lambda db: db.execute(posts).fetchone()[0], 0)
 
     def edition(self) -> object:
         """See ``Postbox.edition``."""
@@ -261,3 +263,21 @@ class Outbox:
     def _in_a_hurry(self, max_wait: float) -> Database:
         """A connection of its own: on the other one, another thread may wait longer for its transaction."""
         return self._hurried.setdefault(max_wait, self._opened(max_wait))
+
+
+def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database]]:
+    """Where an outbox lies, and how a database is opened there that waits so many seconds."""
+    layout = Layout(Path(place).expanduser()) if isinstance(place, str | Path) else None
+    shelf = Shelf(Path(), cast("Engine", place)) if layout is None else Shelf(layout.state / _FOLDER)
+    lock, make = ("", None) if layout is None else (layout.locks / "outbox.lock", layout.create)
+
+    def opened(busy: float) -> Database:
+        return shelf.database("outbox", _SCHEMA, file=_FILE, lock=lock, busy=busy, make_folders=make)
+
+    return shelf, opened
+
+
+def _file_signals(place: "str | Path | Engine", shelf: Shelf) -> FileSignals:
+    if not isinstance(place, str | Path):
+        raise TypeError("An outbox at an engine's place needs the signals of its record.")
+    return FileSignals(place, {_SIGNAL: [Watched(shelf.folder, name) for name in (_FILE, f"{_FILE}-wal")]})

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Collection
 from typing import Any, Final, cast
 
-from nanobot_transcript.entry import well_formed
+from nanobot_transcript.entry import storable
 from nanobot_transcript.errors import PostConflictError
 from nanobot_transcript.outbox import answering, early
 from nanobot_transcript.outbox.values import Job, OutboxLimits, PostState, PostStatus, Receipt
@@ -84,7 +84,7 @@ def mark_sent(db: Sql, job: Job, receipt: Receipt, agent: str | None, now: float
     db.execute(
         "UPDATE jobs SET state='sent', message_id=?, sent_by=?, error=NULL, finished=?, lease_until=0, holder=NULL"
         " WHERE id=? AND state<>'sent'",
-        (well_formed(receipt.message_id), agent, now, job.id),
+        (storable(receipt.message_id), agent, now, job.id),
     )
     # A thread that was there before is not the post's: what is said in it is no answer.
     thread = receipt.thread_id if job.reply_to is None else None

@@ -25,8 +25,8 @@ def put(db: Sql, post_id: str, card: str) -> None:
     if post["card"] is None:
         raise InvalidPostError("Only a card can be replaced by another card.", hint="Post a card in the first place.")
     db.execute(
-        "INSERT INTO revisions (job_id, card) VALUES (?, ?) ON CONFLICT DO UPDATE SET"
-        " card=excluded.card, number=number+1, attempts=0, due=0",
+        "INSERT INTO revisions (job_id, card) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET"
+        " card=excluded.card, number=revisions.number+1, attempts=0, due=0",
         (post_id, card),
     )
 

@@ -15,6 +15,7 @@ from nanobot_transcript.store.members import MemberDirectory
 if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.relevance.log import DecisionLog
+    from nanobot_transcript.sql.dialect import Shelf
 
 __all__ = ["ADDRESSES", "Record", "Usage"]
 
@@ -67,6 +68,12 @@ class Record(ABC):
     @abstractmethod
     def decisions(self) -> "DecisionLog":
         """What each bot decided about each message."""
+
+    @abstractmethod
+    def shelf(self, folder: Path) -> "Shelf":
+        """Where a room beside the record keeps what is its own: in ``folder``, and its tables where the record lies, if
+        that is a database.
+        """
 
     @abstractmethod
     def usage(self) -> list[Usage]:

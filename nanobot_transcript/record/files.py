@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.values import OutboxLimits
     from nanobot_transcript.relevance.log import DecisionLog
+    from nanobot_transcript.sql.dialect import Shelf
 
 __all__ = ["FilesRecord"]
 
@@ -84,6 +85,12 @@ class FilesRecord(Record):
 
                 self._decisions = FileDecisionLog(self._base)
             return self._decisions
+
+    def shelf(self, folder: Path) -> "Shelf":
+        """See ``Record.shelf``."""
+        from nanobot_transcript.sql.dialect import Shelf  # brings SQLite, and few keep tables
+
+        return Shelf(folder)
 
     def usage(self) -> list[Usage]:
         """See ``Record.usage``."""

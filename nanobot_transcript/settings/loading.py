@@ -61,6 +61,11 @@ class LoadedSettings(Settings):
         return origin_of(key, self._sources)
 
     @property
+    def names_record(self) -> bool:
+        """True when somebody has said where the record is."""
+        return any(self.origin_of(key).kind != "default" for key in ("store.dir", "record.url"))
+
+    @property
     def variables(self) -> frozenset[str]:
         """The variables of this process's environment that a setting is made of; those of a ``.env`` are none of it."""
         origins = (origin for source in self._sources for origin in source.origins.values())

@@ -24,7 +24,7 @@ from nanobot_transcript.settings.hosting import (
 )
 from nanobot_transcript.settings.mailing import MailSettings
 from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
-from nanobot_transcript.settings.storing import StoreSettings
+from nanobot_transcript.settings.storing import RecordSettings, StoreSettings
 from nanobot_transcript.settings.unset import Unset, unset_error
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ class _Common(BaseSettings):
     )
 
     store: StoreSettings = setting(StoreSettings, "The shared record.", "共享记录。")
+    record: RecordSettings = setting(
+        RecordSettings,
+        "The record in a database, for bots on several machines.",
+        "存放在数据库中的记录，供多台机器共用。",
+    )
     agent: AgentSettings = setting(AgentSettings, "This process's bot.", "本进程的机器人。")
     agents: dict[str, AgentProfile] = setting(
         dict,
@@ -127,7 +132,12 @@ class _Common(BaseSettings):
         """The record these settings describe, with all its parts. Creates nothing until something is written."""
         from nanobot_transcript.record import Record
 
-        return Record.open(self.store.dir, posting=self.outbox.limits(), **self.store.options())
+        posting, stored = self.outbox.limits(), self.store.options()
+        address = self.record.address
+        if address is None:
+            return Record.open(self.store.dir, posting=posting, **stored)
+        kept = {name: stored[name] for name in ("segment_bytes", "retention")}
+        return Record.open(address, posting=posting, **kept, **self.record.options())
 
     def agent_profiles(self) -> "dict[str, Profile]":
         """What the settings say of the bots of the group, by account."""

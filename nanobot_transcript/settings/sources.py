@@ -14,6 +14,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError, YamlConfigSettin
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.broken_yaml import reason, repeated
 from nanobot_transcript.settings.model import Settings
+from nanobot_transcript.settings.schema import closest
 from nanobot_transcript.settings.unset import Unset
 from nanobot_transcript.settings.wording import place_of, shown
 
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 PREFIX: Final = "NANOBOT_TRANSCRIPT_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
+_FILE: Final = "_FILE"
 _AS_JSON: Final = {True: '{"name": "value"}', False: '["one", "two"]'}
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -139,14 +141,20 @@ def yaml_file(path: Path) -> Source:
 
 
 def environment(variables: Mapping[str, str] = os.environ, where: str = "") -> Source:
-    """The values of ``NANOBOT_TRANSCRIPT_*``; ``__`` separates nested names. Raises ConfigError with the name of one
-    that is no JSON and should be. ``where`` is the file that the variables stand in, if they do.
+    """The values of ``NANOBOT_TRANSCRIPT_*``; ``__`` separates nested names. ``…_FILE`` names a file that holds the
+    value. Raises ConfigError with the name of one that is no JSON and should be, or whose file cannot be read.
+    ``where`` is the file that the variables stand in, if they do.
     """
     ours = {name: value for name, value in variables.items() if _is_ours(name)}
+    named = {name: name for name in ours}
+    for name in [name for name in ours if _names_a_file(name)]:
+        value, setting = _content(name, ours.pop(name)), name[: -len(_FILE)]
+        if value is not None and not ours.get(setting):
+            ours[setting], named[setting] = value, name
     for name, value in ours.items():
         _require_json(name, value)
     values = _parsed(ours)
-    origins = {_key_of(name): Origin("environment", f"{where} {name}".lstrip()) for name in ours}
+    origins = {_key_of(name): Origin("environment", f"{where} {named[name]}".lstrip()) for name in ours}
     for key in list(origins):
         top = key.partition(".")[0]
         if top not in Settings.model_fields:
@@ -158,6 +166,28 @@ def environment(variables: Mapping[str, str] = os.environ, where: str = "") -> S
 def command_line(overrides: dict[str, Any]) -> Source:
     """The options of a command, nested; None stands for an option that was not given."""
     return Source(_without_none(overrides), "command line")
+
+
+def _names_a_file(variable: str) -> bool:
+    """True for ``…_FILE`` where only what stands before it is a setting: the file holds the value, as containers are
+    given secrets.
+    """
+    if not variable.upper().endswith(_FILE):
+        return False
+    whole, before = _key_of(variable), _key_of(variable[: -len(_FILE)])
+    return closest(whole) != whole and closest(before) == before
+
+
+def _content(variable: str, path: str) -> str | None:
+    if not path:
+        return None
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        told = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(
+            f"{variable} names {path}, which cannot be read: {told}.", hint="Correct the path."
+        ) from error
 
 
 def _require_json(variable: str, text: str) -> None:

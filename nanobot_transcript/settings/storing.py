@@ -1,13 +1,26 @@
 """Settings of the record itself."""
 
+import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, ByteSize
+from pydantic import AfterValidator, ByteSize, SecretStr
 
 from nanobot_transcript.settings.base import Directory, Section, setting
 
-__all__ = ["RetentionSettings", "StoreSettings"]
+__all__ = ["RecordSettings", "RetentionSettings", "StoreSettings"]
+
+_ADDRESSES = ("postgresql://", "postgres://")
+
+
+def _database(value: SecretStr) -> SecretStr:
+    if value.get_secret_value() and not value.get_secret_value().startswith(_ADDRESSES):
+        raise ValueError("must begin with postgresql://")
+    return value
+
+
+DatabaseUrl: TypeAlias = Annotated[SecretStr, AfterValidator(_database)]
+"""It may hold a password, so that it is never shown."""
 
 
 def _at_least_64_kib(value: ByteSize) -> ByteSize:
@@ -85,3 +98,65 @@ class StoreSettings(Section):
             "segment_bytes": int(self.segment_bytes),
             "retention": Retention(**self.retention.model_dump()),
         }
+
+
+with warnings.catch_warnings():
+    # BaseModel has a method of this name, which was given up with pydantic 2.
+    warnings.filterwarnings("ignore", message='Field name "schema"')
+
+    class RecordSettings(Section):
+        """Where the record lies when its bots run on several machines."""
+
+        url: DatabaseUrl | None = setting(
+            None,
+            "PostgreSQL database that keeps the record instead of `store.dir`, for bots on several machines: "
+            "`postgresql://user:${DB_PASSWORD}@host:5432/name`. Several hosts are tried in turn.",
+            "用 PostgreSQL 数据库保存记录（代替 `store.dir`），供多台机器上的机器人共用："
+            "`postgresql://user:${DB_PASSWORD}@host:5432/name`。可写多个主机，依次尝试。",
+        )
+        listen_url: DatabaseUrl | None = setting(
+            None,
+            "Address of the database itself when `record.url` leads to PgBouncer in transaction mode.",
+            "`record.url` 指向事务模式的 PgBouncer 时，填数据库本身的地址。",
+        )
+        schema: str = setting(  # pyright: ignore[reportIncompatibleMethodOverride] -- see above
+            "nanobot",
+            "Schema of the database in which all tables lie. One record is one schema.",
+            "所有表所在的数据库 schema。一个 schema 就是一份记录。",
+            min_length=1,
+            max_length=63,
+        )
+        connections: int = setting(
+            4,
+            "Connections of one process at most, besides the one on which it listens.",
+            "每个进程最多使用的连接数，监听用的那个连接不计在内。",
+            ge=1,
+            le=100,
+        )
+        spool_dir: Directory = setting(
+            Path("~/.nanobot/spool"),
+            "Directory on this machine in which messages wait while the database cannot be reached.",
+            "本机目录：数据库连不上时，消息先存放在这里。",
+        )
+        spool_bytes: Annotated[ByteSize, AfterValidator(_at_least_64_kib)] = setting(
+            1 << 30,
+            "How much may wait there, as a number of bytes or as `1 GiB`; beyond it messages are refused, as on a "
+            "full disk.",
+            "最多存放多少，可写字节数或 `1 GiB`；超出后拒收消息，与磁盘已满时相同。",
+        )
+
+        @property
+        def address(self) -> str | None:
+            """The address of the database; None where the record lies in a folder."""
+            return self.url.get_secret_value() or None if self.url is not None else None
+
+        def options(self) -> dict[str, Any]:
+            """How the database is used."""
+            listen = self.listen_url.get_secret_value() if self.listen_url is not None else None
+            return {
+                "schema": self.schema,
+                "listen_url": listen or None,
+                "connections": self.connections,
+                "spool_dir": self.spool_dir,
+                "spool_bytes": int(self.spool_bytes),
+            }

@@ -5,13 +5,26 @@ Statements are SQLite's; another dialect translates what differs. Parameters sta
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
-__all__ = ["Database", "Parameters", "Row", "Rows", "Schema", "Sql"]
+__all__ = ["Database", "Parameters", "Row", "Rows", "Schema", "Sql", "SqliteText"]
 
 _T = TypeVar("_T")
 
 Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
+
+
+class SqliteText(str):
+    """A statement that SQLite alone understands. ``elsewhere`` is said in its place; nothing, where it is empty."""
+
+    __slots__ = ("elsewhere",)
+
+    elsewhere: str
+
+    def __new__(cls, statement: str, elsewhere: str = "") -> Self:
+        made = super().__new__(cls, statement)
+        made.elsewhere = elsewhere
+        return made
 
 
 class Row(Protocol):
@@ -66,13 +79,21 @@ class Sql(Protocol):
         """Insert one row; the number that the database has given it."""
         ...
 
+    def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """Let rows be found by their words: ``rows`` is a statement that gives, of each, its number and then a text for
+        each column of an FTS5 table, as ``Schema.words`` wants it. In SQLite triggers have done that already.
+        """
+        ...
+
 
 class Database(Protocol):
     """A database that all processes share. For any thread; plain calls. All raise StoreError kinds."""
 
     @property
     def row_errors(self) -> tuple[type[Exception], ...]:
-        """What ``Sql`` raises for a value or row that is not taken; the rest of the transaction may go on."""
+        """What ``Sql`` raises for a value or row that is not taken. The transaction may go on after ``ROLLBACK TO`` a
+        savepoint.
+        """
         ...
 
     def read(self, work: Callable[[Sql], _T], missing: _T) -> _T:
@@ -97,6 +118,10 @@ class Database(Protocol):
         """Tells this database from one that was begun anew in its place; None while there is none."""
         ...
 
+    def size(self) -> int:
+        """The bytes that it takes; 0 while there is none."""
+        ...
+
     def damage(self) -> str:
         """What is wrong with it; empty when it is sound, or there is none."""
         ...
@@ -115,12 +140,15 @@ class Schema:
     """What a database holds.
 
     ``migrations`` are the statements that lead from each version to the next.
-    ``functions`` are known to its SQL: (number of arguments, function) by name; they depend on their arguments alone.
+    ``functions`` are known to SQLite's migrations and triggers: (number of arguments, function) by name; they depend on
+    their arguments alone. ``words`` says of each FTS5 table, by name, what makes of a column's value the text of which
+    its words are: all columns but the last are searched together, and the last one holds a single word.
     With ``set_aside`` a file that cannot be read is kept under another name and an empty one takes its place; without
     it every call raises StoreUnavailableError with the hint ``mending``.
     """
 
     migrations: Sequence[Sequence[str]]
     functions: Mapping[str, tuple[int, Callable[..., Any]]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[Callable[[Any], str]]] = field(default_factory=dict)
     set_aside: bool = True
     mending: str = "Check that the folder exists and that you may write there."

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -55,6 +56,9 @@ class _Statements:
         number = self.execute(statement, parameters).lastrowid
         assert number is not None
         return number
+
+    def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """See ``Sql.index``: triggers have done it."""
 
 
 class SqliteDatabase:
@@ -115,6 +119,14 @@ class SqliteDatabase:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+    def size(self) -> int:
+        """See ``Database.size``: of the file, and of those beside it."""
+        size = 0
+        for side in _SIDES:
+            with suppress(OSError):
+                size += os.stat(f"{self.path}{side}").st_size  # noqa: PTH116 - a text with a suffix, not a path
+        return size
 
     def damage(self) -> str:
         """See ``Database.damage``."""

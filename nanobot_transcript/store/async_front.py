@@ -25,9 +25,9 @@ _SCAN_PAGE: Final = 500
 class AsyncGroupTranscriptStore:
     """``GroupTranscriptStore`` for code on an event loop: the same names, awaited.
 
-    Appends and small reads of a backend that does not wait for a disk or a network run in place (microseconds);
-    everything else runs in a thread. A lock that another process holds is waited for 0.2 s unless ``max_wait`` says
-    otherwise, because the whole loop waits.
+    Appends, and small reads, run in place (microseconds) where the backend does not wait for a disk or a network with
+    them; everything else runs in a thread. A lock that another process holds is waited for 0.2 s unless ``max_wait``
+    says otherwise, because the whole loop waits.
 
     ``fallback`` asks the platform for what no process of this store has heard: the first time a chat is used, and
     after ``missed``. ``recent`` and ``get_recent`` wait for it for a few seconds; ``get_recent`` of the plain store
@@ -83,7 +83,7 @@ class AsyncGroupTranscriptStore:
         """See ``GroupTranscriptStore.append``."""
         if self.gaps is not None:
             self.gaps.touch(session_key)
-        return await self._run(
+        return await self._written(
             partial(
                 self.sync.append,
                 session_key,
@@ -109,7 +109,7 @@ class AsyncGroupTranscriptStore:
         **fields: Unpack[EntryFields],
     ) -> bool:
         """See ``GroupTranscriptStore.edit``."""
-        return await self._run(
+        return await self._written(
             partial(
                 self.sync.edit,
                 session_key,
@@ -132,7 +132,9 @@ class AsyncGroupTranscriptStore:
         max_wait: float | None = _LOOP_WAIT,
     ) -> bool:
         """See ``GroupTranscriptStore.recall``."""
-        return await self._run(partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait))
+        return await self._written(
+            partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait)
+        )
 
     async def redact(
         self,
@@ -145,6 +147,10 @@ class AsyncGroupTranscriptStore:
     ) -> bool:
         """See ``GroupTranscriptStore.redact``."""
         return await _in_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
+
+    async def flush(self, session_key: str, timeout: float) -> bool:  # noqa: ASYNC109 - its end is no error
+        """See ``GroupTranscriptStore.flush``."""
+        return await self._read(partial(self.sync.flush, session_key, timeout))
 
     def missed(self, session_key: str, since_ms: float | None = None, heard_ms: float | None = None) -> None:
         """Say that messages may have passed unheard, as after a reconnect; the fallback is asked for them.
@@ -159,13 +165,13 @@ class AsyncGroupTranscriptStore:
         """See ``GroupTranscriptStore.get_recent``."""
         if self.gaps is not None:
             await self.gaps.filled(session_key)
-        return await self._run(partial(self.sync.get_recent, session_key, max_messages))
+        return await self._read(partial(self.sync.get_recent, session_key, max_messages))
 
     async def recent(self, session_key: str, limit: int = 20) -> Page:
         """See ``GroupTranscriptStore.recent``."""
         if self.gaps is not None:
             await self.gaps.filled(session_key)
-        return await self._run(partial(self.sync.recent, session_key, limit))
+        return await self._read(partial(self.sync.recent, session_key, limit))
 
     async def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
         """See ``GroupTranscriptStore.read``."""
@@ -177,7 +183,7 @@ class AsyncGroupTranscriptStore:
 
     async def end(self, session_key: str) -> str:
         """See ``GroupTranscriptStore.end``."""
-        return await self._run(partial(self.sync.end, session_key))
+        return await self._read(partial(self.sync.end, session_key))
 
     def follow(self, session_key: str, after: str | None = None) -> AsyncGenerator[Entry, None]:
         """See ``GroupTranscriptStore.follow``."""
@@ -242,10 +248,11 @@ class AsyncGroupTranscriptStore:
         await self.close()
         return False
 
-    async def _run(self, call: "partial[_T]") -> _T:
-        if self.sync.backend.blocking:
-            return await _in_thread(call)
-        return call()
+    async def _written(self, call: "partial[_T]") -> _T:
+        return await _in_thread(call) if self.sync.backend.append_blocks else call()
+
+    async def _read(self, call: "partial[_T]") -> _T:
+        return await _in_thread(call) if self.sync.backend.blocking else call()
 
 
 async def _in_thread(call: "Callable[_P, _T]", *args: "_P.args", **kwargs: "_P.kwargs") -> "_T":

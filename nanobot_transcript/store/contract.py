@@ -14,6 +14,7 @@ from nanobot_transcript.entry import Entry, RecentMessage
 __all__ = [
     "Changes",
     "Chat",
+    "FarBackend",
     "Hit",
     "Line",
     "MaintenanceReport",
@@ -144,7 +145,12 @@ class StoreBackend(Protocol):
 
     @property
     def blocking(self) -> bool:
-        """True when appends and reads may wait for a disk or a network, so that event loops must use a thread."""
+        """True when reads may wait for a disk or a network, so that event loops must use a thread."""
+        ...
+
+    @property
+    def append_blocks(self) -> bool:
+        """The same of ``append``, and of ``apply`` for an edit or a recall. A redact, as all that erases, may wait."""
         ...
 
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
@@ -152,7 +158,15 @@ class StoreBackend(Protocol):
         ...
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
-        """Record an ``op`` line. False for a recall or redact of a target that was recalled or redacted before."""
+        """Record an ``op`` line. False for a recall or redact of a target that was recalled or redacted before, for an
+        edit of one, and for an edit whose ``mark`` is there already.
+        """
+        ...
+
+    def flush(self, session_key: str, timeout: float) -> bool:
+        """Wait until other processes can read what this one was told that it is recorded; False when ``timeout``
+        seconds were not enough. True at once where they can as soon as ``append`` returns.
+        """
         ...
 
     def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
@@ -230,4 +244,35 @@ class StoreBackend(Protocol):
 
     def close(self) -> None:
         """Release files; the store opens them again when it is used again."""
+        ...
+
+
+class FarBackend(StoreBackend, Protocol):
+    """A backend over a network, to which a spool hands on what this process was told that it is recorded.
+
+    Every call raises StoreUnavailableError when the other side cannot be asked, or does not answer.
+    """
+
+    def identity(self) -> str:
+        """What tells this record from all others for good: the same under another address, after a failover and after
+        a restore; another one for a record that was begun anew. So that no spool is emptied into a wrong record.
+        """
+        ...
+
+    def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
+        """Record lines of one chat in this order, messages and ``op`` lines mixed: all of them, or none. For each what
+        ``append`` or ``apply`` would have said, and done: the sender's own words replace what was overheard.
+
+        The same lines may come again, when nobody learned what had become of them, and nothing is written twice. So
+        each has something by which it is known: a message an id, a recall its target, an edit its ``mark`` or that it
+        is its sender's own report. The answers about lines that come again may be False.
+
+        Each line has ``rts``, the time of receipt (ms) by a clock that says ``clock_ms`` now. That is only good for how
+        long ago it was: clocks differ. What was received before a purge is not to undo it: of each line there stays
+        what ``Purged.left_of`` leaves, for each purge of the chat since, and of an edit nothing when there was one and
+        its message is not on record. Nothing left is answered False. The moment from which one reckons back is the
+        beginning of the call, before any lock is waited for.
+
+        Raises InvalidEntryError when one of the lines can never be recorded; then none is.
+        """
         ...

@@ -137,6 +137,12 @@ class GroupTranscriptStore:
         self.backend.maintain([key], Retention())
         return written
 
+    def flush(self, session_key: str, timeout: float) -> bool:
+        """Wait until every process can read what was recorded here in this chat; False when that took longer than
+        ``timeout`` seconds. Files never have to be waited for.
+        """
+        return self.backend.flush(shape.key(session_key), timeout)
+
     def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
         """The newest messages, oldest first, as ``{"role", "content", "sender"}``. An unknown chat has none."""
         if self.on_read is not None:

@@ -28,19 +28,20 @@ from nanobot_transcript.outbox import Action, Outbox, OutboxLimits, Receipt
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.routes import routes
 from transcript_mcp.assistant.scopes import LOCAL, Scopes
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.filebox import ConfigSource, FileBox
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.rooms import Room
-from transcript_mcp.io_bridge import SqliteQueueStore
+from transcript_mcp.io_bridge import SqlQueueStore
 from transcript_mcp.mail.guard import install_guard
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import MailService
@@ -267,7 +268,7 @@ def write_hub(base: Path) -> None:
 
 
 async def _write_queues(folder: Path) -> None:
-    queues = SqliteQueueStore(folder, clock=ticking())
+    queues = SqlQueueStore(Shelf(folder), clock=ticking())
     await queues.put("build", "in", "Build it.", "key-1")
     await queues.put("build", "in", '{"branch": "main"}')
     await queues.put("build", "out", "Built 构建完成。", "out-1")
@@ -275,7 +276,7 @@ async def _write_queues(folder: Path) -> None:
 
 
 async def _write_questions(folder: Path) -> None:
-    assistant = Assistant(SqliteQuestionStore(folder), grace=30, chat="")
+    assistant = Assistant(SqlQuestionStore(Shelf(folder)), grace=30, chat="")
     scopes = Scopes({}, {}, open_to_all=True)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
     server.on_close(assistant.close)

@@ -13,10 +13,11 @@ from support.scene import Scene
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.outbox import Outbox, post_id_for
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
 from transcript_mcp.assistant.groups import GroupQuestions
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Option, Question
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
@@ -104,7 +105,7 @@ async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was
 async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_reply(two: Scene) -> None:
     group = two.group()
     await two.feishu.say(group, two.ada, "a group that both have heard of")
-    assistant = Assistant(SqliteQuestionStore(two.folder / "hub"), chat=two.key(group))
+    assistant = Assistant(SqlQuestionStore(Shelf(two.folder / "hub")), chat=two.key(group))
     asked = len(two.model.requests)
     outbox = Outbox(two.store_dir)
     async with GroupQuestions(assistant, outbox, two.store.members).running():

@@ -14,7 +14,7 @@ from support.remote_record import BLOCKED
 __all__ = ["Far", "far_away", "nobody_was_blocked"]
 
 Far = Callable[..., dict[str, str]]
-"""``far(spooled=True)``: the variables of a process whose records lie there."""
+"""``far(spooled=True)``: the variables of a process whose records lie there, to which it writes by way of a spool."""
 
 _LATENCY: Final = 0.02
 
@@ -26,8 +26,10 @@ def far_away(folder: Path) -> Iterator[Far]:
         address = Path(place) / "s"
         with serving_records(address):
 
-            def variables(**options: bool) -> dict[str, str]:
-                told = json.dumps({"latency": _LATENCY, "strict": True, **options})
+            def variables(*, spooled: bool = False) -> dict[str, str]:
+                told = json.dumps(
+                    {"latency": _LATENCY, "strict": True} | ({"spool_dir": f"{place}/spool"} if spooled else {})
+                )
                 return {REMOTE: f"{address} {told}", BLOCKED: str(folder / "blocked")}
 
             yield variables

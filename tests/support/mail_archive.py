@@ -7,7 +7,7 @@ from pathlib import Path
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.dialect import open_database
+from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.schema import SCHEMA
@@ -39,7 +39,7 @@ class MailArchive:
 
     def __init__(self, root: Path, *slugs: str) -> None:
         self.store = MailStore(root)
-        self.database = open_database(self.store.database, self.store.lock, SCHEMA, busy=30.0)
+        self.database = SqliteDatabase(self.store.database, self.store.lock, SCHEMA, busy=30.0)
         for slug in slugs:
             self.add_project(slug)
 

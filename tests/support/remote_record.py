@@ -1,8 +1,8 @@
 """A record in another process behind a socket: the proof that who uses a record does not need a folder.
 
 ``python -m support.remote_record SOCKET`` serves any number of records; ``RemoteRecord(SOCKET, place)`` opens one. Each
-plain call takes ``latency`` seconds, and a ``strict`` one is refused on a thread in which an event loop runs. With
-``spooled``, each append is accepted before it is known whether the message was there, as by a spool that writes later.
+plain call takes ``latency`` seconds, and a ``strict`` one is refused on a thread in which an event loop runs. With a
+``spool_dir``, what is appended is accepted by a spool there.
 """
 
 import asyncio
@@ -22,6 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from support.far_backend import FarFiles
+
 from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import StoreUnavailableError
@@ -30,6 +32,8 @@ from nanobot_transcript.outbox import waiting
 from nanobot_transcript.outbox.values import Answer, OutboxLimits, PostStatus
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.contract import Usage
+from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.store.contract import Retention
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import Change, MemberDirectory
@@ -74,7 +78,7 @@ class _Held:
     """One opened record, with what somebody listens to in it."""
 
     def __init__(self, place: str, options: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
-        self.record = Record.open(place, **options)
+        self.record = Record.open(place, backend=FarFiles(Path(place).expanduser(), **options), **options)
         self._loop = loop
         self._open: dict[int, Any] = {}
 
@@ -301,7 +305,7 @@ def _write_down(part: str, name: str) -> None:
 class _Part:
     """A part whose calls are all plain ones."""
 
-    blocking = True
+    blocking = append_blocks = True
 
     def __init__(self, wire: _Wire, part: str) -> None:
         self._wire, self._part = wire, part
@@ -313,14 +317,12 @@ class _Part:
 
 
 class _Backend(_Part):
-    def __init__(self, wire: _Wire, place: str, *, spooled: bool) -> None:
+    def __init__(self, wire: _Wire, place: str) -> None:
         super().__init__(wire, "store.backend")
         self.place = place
-        self._spooled = spooled
 
-    def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
-        fresh = self._wire.call(self._part, "append", session_key, entry, max_wait)
-        return True if self._spooled else fresh
+    def flush(self, session_key: str, timeout: float) -> bool:
+        return True
 
     def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
         return self._wire.call(self._part, "get_many", session_key, list(message_ids))
@@ -513,7 +515,7 @@ class RemoteRecord(Record):
         *,
         latency: float = 0.0,
         strict: bool = False,
-        spooled: bool = False,
+        spool_dir: str | Path | None = None,
         posting: OutboxLimits | None = None,
         retention: Retention | None = None,
         **options: Any,
@@ -521,7 +523,9 @@ class RemoteRecord(Record):
         self._wire = wire = _Wire(address, str(place), {"posting": posting, **options}, latency, strict=strict)
         self.place = f"{address}:{place}"
         self.members = _Members(wire)
-        backend: Any = _Backend(wire, self.place, spooled=spooled)
+        backend: Any = _Backend(wire, self.place)
+        if spool_dir is not None:
+            backend = SpooledBackend(backend, spool_dir)
         self.store = GroupTranscriptStore(backend=backend, members=self.members, retention=retention)
         parts: Any = {name: _Part(wire, name) for name in ("leases", "budgets", "marks", "processes")}
         self.leases, self.budgets = parts["leases"], parts["budgets"]
@@ -529,6 +533,10 @@ class RemoteRecord(Record):
         self._signals = _Signals(wire)
         self._outbox: Any = _Outbox(wire, posting or OutboxLimits(), self._signals)
         self._decisions: Any = _Decisions(wire, "decisions")
+
+    def shelf(self, folder: Path) -> Shelf:
+        """See ``Record.shelf``."""
+        return Shelf(folder)
 
     @property
     def signals(self) -> Signals:
@@ -559,6 +567,7 @@ class RemoteRecord(Record):
 
     def close(self) -> None:
         """See ``Record.close``."""
+        self.store.close()
         self._wire.close()
 
 

@@ -77,7 +77,7 @@ class Connected(Core):
         connect = getattr(client, "_connect", None)
         if callable(connect):
             client._connect = self._transcript_connecting(connect)
-        if client is not None and self._transcript_host.conversation.is_far:
+        if client is not None and self._transcript_host.conversation.hears_slowly:
             take_events_in_a_thread(client)
         self.__dict__["_transcript_connection"] = client
 

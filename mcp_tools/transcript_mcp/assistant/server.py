@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import nanobot_transcript
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.files.lock import exclusive
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant, Desk
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions, Tools
 from transcript_mcp.sdk import Context, Server
 
@@ -63,7 +63,7 @@ def questions_of(folder: Path) -> ExitStack:
 def assistant_from(settings: "Settings") -> Assistant:
     """The questions of the hub that the settings describe."""
     return Assistant(
-        SqliteQuestionStore(settings.hub.data_dir),
+        SqlQuestionStore(settings.open_record().shelf(settings.hub.data_dir)),
         grace=settings.assistant.grace,
         chat=settings.assistant.chat or "",
         lease=settings.io.lease,

@@ -7,10 +7,10 @@ answer is on the disk in half the time.
 from collections.abc import Iterable
 from typing import Final
 
-from nanobot_transcript.sql.contract import Schema, Sql
+from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
 from transcript_mcp.assistant.searching import scope_word, spaced
 
-__all__ = ["SCHEMA", "index", "index_later", "is_indexed"]
+__all__ = ["SCHEMA", "index", "index_later", "index_new", "is_indexed"]
 
 _RECORDS: Final = """
 CREATE TABLE records (
@@ -42,7 +42,11 @@ CREATE TABLE records (
 )
 """
 _WAITING: Final = "CREATE INDEX records_waiting ON records (scope, seq) WHERE state = 'waiting'"
-_TALKS: Final = "CREATE INDEX records_by_agent ON records (scope, project, agent, seq)"
+# An entry of PostgreSQL's usual indexes has at most 2,700 bytes. A name may have 4,000: there it counts as its hash.
+_TALKS: Final = SqliteText(
+    "CREATE INDEX records_by_agent ON records (scope, project, agent, seq)",
+    "CREATE INDEX records_by_agent ON records USING hash (agent)",
+)
 _TAKEN: Final = "CREATE INDEX records_taken ON records (scope, taken_by) WHERE taken_by <> ''"
 _IN_CHATS: Final = "CREATE INDEX records_in_chats ON records (ended_ts) WHERE chat <> ''"
 _SEARCH: Final = (
@@ -50,68 +54,69 @@ _SEARCH: Final = (
     " tokenize='unicode61 remove_diacritics 2')"
 )
 _INDEXED: Final = "{row}.seq, spaced({row}.text), spaced({row}.answer), scope_word({row}.scope)"
-_INSERTED: Final = f"""
+_INSERTED: Final = SqliteText(f"""
 CREATE TRIGGER records_inserted AFTER INSERT ON records BEGIN
     INSERT INTO records_words (rowid, text, answer, scope) VALUES ({_INDEXED.format(row="new")});
 END
-"""
-_ANSWERED: Final = f"""
+""")
+_ANSWERED: Final = SqliteText(f"""
 CREATE TRIGGER records_answered AFTER UPDATE OF answer ON records BEGIN
     INSERT INTO records_words (records_words, rowid, text, answer, scope)
     VALUES ('delete', {_INDEXED.format(row="old")});
     INSERT INTO records_words (rowid, text, answer, scope) VALUES ({_INDEXED.format(row="new")});
 END
-"""
+""")
 
-_MESSAGES: Final = (
-    "CREATE INDEX records_messages ON records (scope, project, agent) WHERE state = 'waiting' AND kind = 'message'"
+_MESSAGES: Final = SqliteText(
+    "CREATE INDEX records_messages ON records (scope, project, agent) WHERE state = 'waiting' AND kind = 'message'",
+    "CREATE INDEX records_messages ON records (seq) WHERE state = 'waiting' AND kind = 'message'",
 )
 _UNINDEXED: Final = "CREATE TABLE records_unindexed (seq INTEGER PRIMARY KEY)"
-_NO_LONGER_AT_ONCE: Final = "DROP TRIGGER records_answered"
-_ANSWERED_SINCE: Final = """
+_NO_LONGER_AT_ONCE: Final = SqliteText("DROP TRIGGER records_answered")
+_ANSWERED_SINCE: Final = SqliteText("""
 CREATE TRIGGER records_answered AFTER UPDATE OF answer ON records WHEN new.answer <> '' BEGIN
     INSERT INTO records_unindexed VALUES (new.seq);
 END
-"""
+""")
 
 _BOOT: Final = "ALTER TABLE records ADD COLUMN boot TEXT NOT NULL DEFAULT ''"
 _UPTIME: Final = "ALTER TABLE records ADD COLUMN uptime REAL NOT NULL DEFAULT 0"
 
 _IN_SCOPE: Final = "CREATE INDEX records_in_scope ON records (scope, seq)"
-_NOT_BY_A_TRIGGER: Final = "DROP TRIGGER records_answered"
-_GONE: Final = """
+_NOT_BY_A_TRIGGER: Final = SqliteText("DROP TRIGGER records_answered")
+_GONE: Final = SqliteText("""
 CREATE TRIGGER records_gone AFTER DELETE ON records BEGIN
     DELETE FROM records_unindexed WHERE seq = old.seq;
 END
-"""
+""")
 
 _LONGEST_INDEXED: Final = 100_000
 """Characters of a question, and of an answer, by which they are found."""
 
-_NO_LONGER_WHOLE: Final = "DROP TRIGGER records_inserted"
-_INSERTED_IN_PART: Final = f"""
+_NO_LONGER_WHOLE: Final = SqliteText("DROP TRIGGER records_inserted")
+_INSERTED_IN_PART: Final = SqliteText(f"""
 CREATE TRIGGER records_inserted AFTER INSERT ON records BEGIN
     INSERT INTO records_words (rowid, text, answer, scope)
     VALUES (new.seq, spaced(substr(new.text, 1, {_LONGEST_INDEXED})), spaced(new.answer), scope_word(new.scope));
 END
-"""
+""")
 _SO_FAR: Final = "SELECT seq FROM records_unindexed"
-_WHOLE_ONES: Final = (
+_WHOLE_ONES: Final = SqliteText(
     "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
     f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) FROM records WHERE seq IN ({_SO_FAR})"
 )
-_WITH_ANSWERS: Final = (
+_WITH_ANSWERS: Final = SqliteText(
     "INSERT INTO records_words (rowid, text, answer, scope)"
     f" SELECT seq, spaced(text), spaced(substr(answer, 1, {_LONGEST_INDEXED})), scope_word(scope)"
     f" FROM records WHERE seq IN ({_SO_FAR})"
 )
 _ALL_INDEXED: Final = "DELETE FROM records_unindexed"
 _LONG_ONES: Final = f"FROM records WHERE state = 'waiting' AND answer = '' AND length(text) > {_LONGEST_INDEXED}"
-_LONG_ONES_OUT: Final = (
+_LONG_ONES_OUT: Final = SqliteText(
     "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
     f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) {_LONG_ONES}"
 )
-_THEIR_BEGINNING: Final = (
+_THEIR_BEGINNING: Final = SqliteText(
     "INSERT INTO records_words (rowid, text, answer, scope)"
     f" SELECT seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), '', scope_word(scope) {_LONG_ONES}"
 )
@@ -129,6 +134,7 @@ SCHEMA: Final = Schema(
         ),
     ),
     functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
+    words={"records_words": (spaced, spaced, scope_word)},
 )
 
 _MOST_INDEXED: Final = 250_000
@@ -142,17 +148,20 @@ _NEXT: Final = (
     " JOIN records USING (seq) ORDER BY seq LIMIT ?"
 )
 _UNINDEXED_ROWS: Final = "SELECT seq FROM records_unindexed WHERE seq <= ?"
-_OUT_OF_THE_INDEX: Final = (
+_OUT_OF_THE_INDEX: Final = SqliteText(
     "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
     f" SELECT 'delete', seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), '', scope_word(scope)"
     f" FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
-_INTO_THE_INDEX: Final = (
+_INTO_THE_INDEX: Final = SqliteText(
     "INSERT INTO records_words (rowid, text, answer, scope)"
     f" SELECT seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), spaced(substr(answer, 1, {_LONGEST_INDEXED})),"
     f" scope_word(scope) FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
 _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
+_TEXTS: Final = (
+    f"SELECT seq, substr(text, 1, {_LONGEST_INDEXED}), substr(answer, 1, {_LONGEST_INDEXED}), scope FROM records"
+)
 
 
 def is_indexed(connection: Sql) -> bool:
@@ -165,6 +174,11 @@ def index_later(connection: Sql, seqs: Iterable[int]) -> None:
     connection.executemany(_LATER, [(seq,) for seq in seqs])
 
 
+def index_new(connection: Sql, seq: int) -> None:
+    """The words of a question are in the index from now on."""
+    connection.index("records_words", f"{_TEXTS} WHERE seq = ?", (seq,))
+
+
 def index(connection: Sql, most: int) -> None:
     """Take the words of at most so many answers into the index, the oldest first: of one at least."""
     last, characters = 0, 0
@@ -173,5 +187,7 @@ def index(connection: Sql, most: int) -> None:
             break
         last, characters = seq, characters + length
     if last:
-        for statement in (_OUT_OF_THE_INDEX, _INTO_THE_INDEX, _DONE):
+        for statement in (_OUT_OF_THE_INDEX, _INTO_THE_INDEX):
             connection.execute(statement, (last,))
+        connection.index("records_words", f"{_TEXTS} WHERE seq IN ({_UNINDEXED_ROWS})", (last,))
+        connection.execute(_DONE, (last,))

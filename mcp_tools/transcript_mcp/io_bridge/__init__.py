@@ -2,7 +2,7 @@
 
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.contract import QueueStore
-from transcript_mcp.io_bridge.sqlite import SqliteQueueStore
+from transcript_mcp.io_bridge.store import SqlQueueStore
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 
 __all__ = [
@@ -15,5 +15,5 @@ __all__ = [
     "QueueStore",
     "Queued",
     "SessionState",
-    "SqliteQueueStore",
+    "SqlQueueStore",
 ]

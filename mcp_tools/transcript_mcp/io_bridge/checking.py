@@ -5,6 +5,7 @@ import re
 import unicodedata
 from typing import Final
 
+from nanobot_transcript.entry import storable
 from nanobot_transcript.errors import InvalidItemError
 
 __all__ = ["MOST_ID", "MOST_WAIT", "checked_key", "checked_session", "checked_text", "flag", "input_text", "seconds"]
@@ -51,14 +52,14 @@ def checked_key(key: str | None) -> str | None:
             "The idempotency key is empty, too long, or not a text.",
             hint=f"Use up to {MOST_ID} characters, such as a UUID.",
         )
-    return key
+    return storable(key)
 
 
 def checked_text(text: str, what: str) -> str:
-    """A text that can be kept. Raises InvalidItemError."""
+    """A text that can be kept, with U+FFFD for NUL. Raises InvalidItemError."""
     if _is_half(text):
         raise InvalidItemError(f"The {what} contains an incomplete character.", hint="Send valid Unicode.")
-    return text
+    return storable(text)
 
 
 def input_text(body: bytes, content_type: str) -> str:

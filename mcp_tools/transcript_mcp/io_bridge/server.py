@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import nanobot_transcript
 from transcript_mcp.io_bridge.bridge import Bridge
-from transcript_mcp.io_bridge.sqlite import SqliteQueueStore
+from transcript_mcp.io_bridge.store import SqlQueueStore
 from transcript_mcp.io_bridge.tools import Tools
 from transcript_mcp.io_bridge.values import Limits
 from transcript_mcp.sdk import Server
@@ -31,7 +31,9 @@ def build_server(bridge: Bridge, tools: Tools | None = None) -> Server:
 
 
 def bridge_from(settings: "Settings") -> Bridge:
-    """The bridge that the settings describe, in the hub's folder."""
-    chosen = settings.io
+    """The bridge that the settings describe, in the hub's folder or where the record lies."""
+    chosen, record = settings.io, settings.open_record()
     limits = Limits(chosen.max_items, int(chosen.max_bytes), chosen.max_sessions, chosen.keep_days * _DAY)
-    return Bridge(SqliteQueueStore(settings.hub.data_dir, limits), lease=chosen.lease, sessions=chosen.max_sessions)
+    shelf = record.shelf(settings.hub.data_dir)
+    store = SqlQueueStore(shelf, limits, processes=None if shelf.engine is None else record.processes)
+    return Bridge(store, lease=chosen.lease, sessions=chosen.max_sessions)

@@ -23,10 +23,8 @@ from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.sql.contract import Database
-from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.schema import SCHEMA
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.archiving import Archiving
@@ -186,7 +184,7 @@ def main(argv: list[str]) -> None:
             return
     from transcript_mcp.mail.archiving import Archiving
 
-    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = store.opened(_BUSY)
     archiving = Archiving(store, database)
     try:
         _work(archiving, database, ending)

@@ -14,14 +14,12 @@ import pygit2
 
 from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.contract import Database
-from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import jobs, projects, snapshots
 from transcript_mcp.mail.doctor import differences
 from transcript_mcp.mail.expecting import attachments, expected
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.rebuilding import only_one
 from transcript_mcp.mail.repository import keep_aside
-from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
@@ -49,7 +47,7 @@ def complete(store: MailStore) -> Completed:
     Raises StoreError kinds.
     """
     done = Completed()
-    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = store.opened(_BUSY)
     try:
         for project in database.read(projects.all_projects, []):
             try:

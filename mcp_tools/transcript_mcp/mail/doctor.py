@@ -17,11 +17,9 @@ from nanobot_transcript.errors import ArchiveError, TranscriptError
 from nanobot_transcript.files.lock import is_held
 from nanobot_transcript.finding import Finding
 from nanobot_transcript.sql.contract import Database, Sql
-from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
@@ -65,15 +63,15 @@ def examine(store: MailStore) -> list[Finding]:
 
 
 def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
-    if not store.database.exists() and not snapshots.slugs(store):
-        return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
-    if not store.database.exists():
-        return [Finding("database", "error", f"{store.database} is missing, and the archive has mail.", _REBUILD)]
-    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = store.opened(_BUSY)
     try:
+        if database.identity() is None and not snapshots.slugs(store):
+            return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
+        if database.identity() is None:
+            return [Finding("database", "error", f"{store.where} is missing, and the archive has mail.", _REBUILD)]
         damage = database.damage() if whole else ""
         if damage:
-            return [Finding("database", "error", f"{store.database} is damaged: {damage}.", _REBUILD)]
+            return [Finding("database", "error", f"{store.where} is damaged: {damage}.", _REBUILD)]
         return [
             *_waiting(store, database),
             *_one_folder(database),

@@ -19,7 +19,17 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.mail.schema import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nanobot_transcript.settings import Settings
+    from nanobot_transcript.sql.contract import Database
+    from nanobot_transcript.sql.postgres.engine import Engine
 
 __all__ = ["CLAIMS", "PROJECT_FILE", "Archive", "MailStore", "Shard"]
 
@@ -27,22 +37,43 @@ Shard: TypeAlias = Literal["day", "month"]
 
 PROJECT_FILE: Final = "project.json"
 CLAIMS: Final = "claims/"
+_GLANCE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class MailStore:
-    """The root folder of all projects."""
+    """The root folder of all projects. Tables lie there as well, in a file, unless there is an ``engine``."""
 
     root: Path
+    engine: "Engine | None" = None
+
+    def opened(self, busy: float) -> "Database":
+        """The tables; ``busy`` bounds (seconds) the wait for another process's transaction."""
+        return self._shelf.database("mail", SCHEMA, file=self.database.name, lock=self.lock, busy=busy)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there are tables. Raises StoreError kinds."""
+        return self.opened(_GLANCE).identity() is not None
+
+    @property
+    def where(self) -> str:
+        """Where the tables lie, for a person."""
+        return str(self.database) if self.engine is None else self.engine.place.name
+
+    @property
+    def clock(self) -> "Callable[[], float]":
+        """Seconds since 1970, the same for all who share the tables."""
+        return self._shelf.clock
 
     @property
     def database(self) -> Path:
-        """The SQLite file."""
+        """The SQLite file, where there is no engine."""
         return self.root / "mail.sqlite3"
 
     @property
     def lock(self) -> Path:
-        """Held while the database is made or migrated."""
+        """Held while that is made or migrated."""
         return self.root / "mail.lock"
 
     @property
@@ -58,6 +89,16 @@ class MailStore:
     def repo(self, slug: str) -> Path:
         """The repository of a project."""
         return self.root / "projects" / slug / "repo"
+
+    @staticmethod
+    def of(settings: "Settings") -> "MailStore":
+        """The one that the settings describe: its tables lie where the record does, if that is a database."""
+        root = settings.mail.store
+        return MailStore(root, settings.open_record().shelf(root).engine)
+
+    @property
+    def _shelf(self) -> Shelf:
+        return Shelf(self.root, self.engine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """The front of Agent Mail: what tools, commands and pages call."""
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -8,14 +7,12 @@ from typing import Final, Self, TypeVar
 
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
 from nanobot_transcript.sql.contract import Database, Sql
-from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
 from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.checking import check_count, checked
 from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.moments import to_the_millisecond
 from transcript_mcp.mail.overdue import OVERDUE, Overdue, Whose, overdue, until
-from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.values import (
     Agent,
     Delivery,
@@ -45,16 +42,20 @@ class AgentMail:
     """
 
     def __init__(
-        self, store: str | Path, options: MailOptions | None = None, *, clock: Callable[[], float] = time.time
+        self,
+        store: str | Path | MailStore,
+        options: MailOptions | None = None,
+        *,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        """``store`` is made with the first agent. ``clock`` gives seconds since 1970."""
+        """``store`` is made with the first agent. ``clock`` gives seconds since 1970, as all do who share it."""
         self.options: MailOptions = options or MailOptions()
-        self.places: MailStore = MailStore(Path(store).expanduser())
+        self.places: MailStore = store if isinstance(store, MailStore) else MailStore(Path(store).expanduser())
         self.archive: Archive = Archive(self.options.shard)
-        self.database: Database = self._opened()
+        self.database: Database = self.places.opened(self.options.busy)
         # A connection of its own: who reads does not wait for who writes.
-        self.reader: Database = self._opened()
-        self._clock: Callable[[], float] = clock
+        self.reader: Database = self.places.opened(self.options.busy)
+        self._clock: Callable[[], float] = clock or self.places.clock
 
     def now(self) -> float:
         """The time that is noted for what happens now."""
@@ -265,9 +266,6 @@ class AgentMail:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
-
-    def _opened(self) -> Database:
-        return open_database(self.places.database, self.places.lock, SCHEMA, busy=self.options.busy)
 
     def _read(self, work: Callable[[Sql], _T]) -> _T:
         found: list[_T] = self.reader.read(lambda db: [work(db)], [])

@@ -17,8 +17,7 @@ from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
-from nanobot_transcript.sql.dialect import open_database
-from nanobot_transcript.sql.sqlite import peek
+from nanobot_transcript.sql.sqlite import SqliteDatabase, peek
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
@@ -79,7 +78,7 @@ def only_one(store: MailStore) -> Iterator[None]:
 def _archive_what_waits(store: MailStore) -> None:
     if not store.database.exists():
         return
-    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = store.opened(_BUSY)
     archiving = Archiving(store, database)
     try:
         before = -1
@@ -117,7 +116,7 @@ def _refuse_if_used(store: MailStore) -> None:
 def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     _remove(fresh)
     lock = store.root / f"{fresh.name}.lock"
-    database = open_database(fresh, lock, SCHEMA, busy=_BUSY)
+    database = SqliteDatabase(fresh, lock, SCHEMA, busy=_BUSY)
     found, unreadable = _found(store)
     try:
         filled = database.write(lambda db: fill(db, found))

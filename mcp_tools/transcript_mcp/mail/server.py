@@ -8,6 +8,7 @@ import nanobot_transcript
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.platform import chat_key
 from transcript_mcp.mail.claim_tools import ClaimTools
+from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.resources import Resources
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
@@ -58,7 +59,7 @@ def service_from(settings: "Settings") -> MailService:
     )
     images = chosen.images
     serving = ServiceOptions(chosen.archive.enabled, chosen.archive.sync, images.policy, int(images.inline_max_bytes))
-    return MailService(AgentMail(chosen.store, options), serving, announce=_announcing(settings))
+    return MailService(AgentMail(MailStore.of(settings), options), serving, announce=_announcing(settings))
 
 
 def _announcing(settings: "Settings") -> Announce | None:

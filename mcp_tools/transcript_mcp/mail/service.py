@@ -73,7 +73,7 @@ class MailService:
         self.options: ServiceOptions = options or ServiceOptions()
         self._announce: Announce | None = announce
         self._archiver: ArchiverProcess | None = ArchiverProcess(mail.places) if self.options.archiving else None
-        if mail.places.database.exists():
+        if mail.database.identity() is not None:
             self._archive()  # what an earlier process could not finish
 
     def send(self, project: str, sender: Agent, draft: Draft, images: ImageWish) -> Posted:

@@ -4,27 +4,33 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nanobot_transcript.cli.language import said
 from nanobot_transcript.finding import Finding
 
+if TYPE_CHECKING:
+    from nanobot_transcript.sql.dialect import Shelf
+
 __all__ = ["check"]
 
 
-def check(root: Path, *, archiving: bool) -> list[Finding]:
-    """Findings about the folder of the mail; without ``archiving`` all may wait for git. Makes nothing."""
+def check(shelf: "Shelf", *, archiving: bool) -> list[Finding]:
+    """Findings about the mail's folder and its tables. Without ``archiving`` all may wait for git. Makes nothing."""
     try:
-        return list(_findings(root, archiving=archiving))
+        return list(_findings(shelf, archiving=archiving))
     except OSError as error:
         fix = said("Give this user access, or set mail.store to another place.")
-        message = said("{path} cannot be accessed: {why}.", path=root, why=error.strerror)
+        message = said("{path} cannot be accessed: {why}.", path=shelf.folder, why=error.strerror)
         return [Finding("mail", "error", message, fix)]
 
 
-def _findings(root: Path, *, archiving: bool) -> Iterator[Finding]:
+def _findings(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
+    root = shelf.folder
     if not root.exists():
         yield Finding("mail", "info", said("{path} does not exist yet; the first agent creates it.", path=root))
+        if shelf.engine is not None:
+            yield from _contents(shelf, archiving=archiving)
         return
     found = root.stat()
     if not stat.S_ISDIR(found.st_mode):
@@ -37,14 +43,14 @@ def _findings(root: Path, *, archiving: bool) -> Iterator[Finding]:
         return
     if stat.S_IMODE(found.st_mode) & 0o077:
         yield Finding("mail", "warning", said("Others can read {path}.", path=root), f"chmod -R go-rwx {root}")
-    yield from _contents(root, archiving=archiving)
+    yield from _contents(shelf, archiving=archiving)
 
 
-def _contents(root: Path, *, archiving: bool) -> Iterator[Finding]:
+def _contents(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
     from transcript_mcp.mail.doctor import glance
     from transcript_mcp.mail.layout import MailStore
 
-    for each in glance(MailStore(root)):
+    for each in glance(MailStore(shelf.folder, shelf.engine)):
         if each.check == "archiver" and not archiving:
             yield Finding("mail", "info", said("Mail is not archived in git: mail.archive.enabled is off."))
         else:

@@ -7,6 +7,7 @@ from typing import Final
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.record.moving.contract import Place, Spelled
 from nanobot_transcript.record.moving.waypoint import MOVED, Waypoint
+from nanobot_transcript.record.postgres.bulk import PostgresBulk
 from nanobot_transcript.record.postgres.marks import PostgresMarks
 from nanobot_transcript.record.postgres.record import PostgresRecord
 from nanobot_transcript.record.postgres.schema import RECORD
@@ -29,10 +30,9 @@ class DatabasePlace(Place):
         place = record.engine.place
         self.record = record
         self.identity = f"database:{place.database}:{place.schema}"
-        self.transcripts = self._bulk = record.transcripts.in_bulk()
+        self.transcripts = self._bulk = PostgresBulk(record.engine, record.transcripts)
         self.marks = self._marks = PostgresMarks(record.engine)
         self.decisions = record.decisions
-        self._postgres: PostgresRecord = record
         with record.engine.connection() as connection:
             refuse_newer(version(connection, RECORD, place), RECORD, place.name)
 
@@ -56,7 +56,7 @@ class DatabasePlace(Place):
             def then(connection: Connection, cursor: str) -> None:
                 kept.append(self._keep_in(connection, at, some, cursor))  # noqa: B023 - called at once
 
-            self._postgres.transcripts.write_many(at.chat, self.not_there(some), then)
+            self._bulk.merge(at.chat, self.not_there(some), then)
             at = kept[-1]
         return at
 

@@ -9,11 +9,12 @@ from nanobot_transcript.record.postgres.cursors import format_cursor, parse_curs
 from nanobot_transcript.record.postgres.ops import OpLog
 from nanobot_transcript.record.postgres.rows import Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts, barring_of, runs
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_op
-from nanobot_transcript.store.lines.ids import id_keys
+from nanobot_transcript.store.lines.fold import is_op, upgrade
+from nanobot_transcript.store.lines.ids import id_keys, ids_of
 
 __all__ = ["PostgresBulk", "Then"]
 
@@ -21,6 +22,7 @@ Then = Callable[[Connection, str], None]
 """What is done in the same transaction; it is given the cursor behind the last line."""
 
 _PAGE: Final = 2000
+_ANY_PURGE: Final = (1 << 63) - 1
 _PATIENCE_MS: Final = 10_000
 """How long a whole batch waits for other writers of the chat."""
 _STANDINGS: Final = """
@@ -57,9 +59,10 @@ _TELL: Final = "SELECT pg_notify(%s, '')"
 class PostgresBulk:
     """The transcripts of a database for who carries them elsewhere, or brings them from there. For one thread."""
 
-    def __init__(self, engine: Engine, segment_bytes: int) -> None:
+    def __init__(self, engine: Engine, transcripts: PostgresTranscripts) -> None:
         self._engine: Engine = engine
-        self._segment_bytes: int = segment_bytes
+        self._transcripts: PostgresTranscripts = transcripts
+        self._segment_bytes: int = transcripts.segment_bytes
 
     # -- what there is
 
@@ -162,6 +165,27 @@ class PostgresBulk:
                 return end
 
         return self._engine.write(RECORD, work)
+
+    def merge(self, session_key: str, lines: Sequence[Entry], then: Then) -> None:
+        """Record those of the lines that are not known, and what they have more than known ones, as one transaction."""
+        rows, transcripts = self._rows(session_key), self._transcripts
+        about = transcripts.messages_with(session_key, lines)
+        about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
+
+        def written(connection: Connection, some: Sequence[Entry]) -> list[bytes | None]:
+            cut = runs([(line, id_keys(line), barring_of(line, about)) for line in some])
+            return [met for run in cut for met in transcripts.append_all(connection, session_key, run, _ANY_PURGE)]
+
+        def work(connection: Connection) -> None:
+            with connection.transaction():
+                self._locked(connection, rows)
+                met = zip(lines, written(connection, lines), strict=True)
+                known = [(line, decode(found)) for line, found in met if found is not None and not is_op(line)]
+                written(connection, [edit for line, one in known if one is not None and (edit := upgrade(one, line))])
+                head = rows.head(connection)
+                then(connection, format_cursor(rows.tag, head.seq if head is not None else 0))
+
+        self._engine.write(RECORD, work)
 
     def note_purge(self, session_key: str, moment_ms: float) -> None:
         """Note that something was purged then, unless that was done later, too."""

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
@@ -15,6 +16,8 @@ from nanobot_transcript.record.postgres.members import PostgresMembers
 from nanobot_transcript.record.postgres.processes import PostgresProcesses
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
+from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.record.spool.limits import SpoolLimits
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.place import SCHEMA, Place
 from nanobot_transcript.store.front import GroupTranscriptStore
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Signals
     from nanobot_transcript.finding import Finding
     from nanobot_transcript.outbox.contract import Postbox
+    from nanobot_transcript.outbox.outbox import Outbox
     from nanobot_transcript.outbox.values import OutboxLimits
+    from nanobot_transcript.sql.dialect import Shelf
     from nanobot_transcript.store.contract import Retention
 
 __all__ = ["PostgresRecord"]
@@ -39,7 +44,9 @@ class PostgresRecord(Record):
     """``Record`` at the address ``url``, in one ``schema`` of the database, which the first write makes.
 
     ``listen_url`` leads past a pooler in transaction mode. ``connections`` are those of this process at most, besides
-    the one that stays. The other options are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits``.
+    the one that stays. With a ``spool_dir`` messages are accepted there, at most ``spool_bytes`` of them, and handed on
+    behind the caller; see ``SpooledBackend``. The other options are those of ``GroupTranscriptStore``, and ``posting``,
+    the ``OutboxLimits``.
     """
 
     def __init__(
@@ -53,17 +60,22 @@ class PostgresRecord(Record):
         lock_timeout: float = 2.0,
         retention: "Retention | None" = None,
         posting: "OutboxLimits | None" = None,
+        spool_dir: "str | Path | None" = None,
+        spool_bytes: int | None = None,
     ) -> None:
         self._engine: Engine = Engine(Place(url, schema, listen_url, connections))
         self._posting: OutboxLimits | None = posting
         self._mutex: threading.RLock = threading.RLock()
         self._signals: Signals | None = None
-        self._outbox: Postbox | None = None
+        self._outbox: Outbox | None = None
         self._decisions: PostgresDecisionLog = PostgresDecisionLog(self._engine)
         self.place = self._engine.place.name
         self.members = PostgresMembers(self._engine)
         transcripts = PostgresTranscripts(self._engine, segment_bytes=segment_bytes, lock_timeout=lock_timeout)
-        self.store = GroupTranscriptStore(backend=transcripts, members=self.members, retention=retention)
+        backend = (
+            transcripts if spool_dir is None else SpooledBackend(transcripts, spool_dir, limits=_limits(spool_bytes))
+        )
+        self.store = GroupTranscriptStore(backend=backend, members=self.members, retention=retention)
         self.leases = PostgresLease(self._engine)
         self.budgets = PostgresBudget(self._engine)
         self.marks = PostgresMarks(self._engine)
@@ -89,12 +101,18 @@ class PostgresRecord(Record):
     @property
     def outbox(self) -> "Postbox":
         """See ``Record.outbox``."""
-        raise NotImplementedError
+        return self._opened_outbox()
 
     @property
     def decisions(self) -> PostgresDecisionLog:
         """See ``Record.decisions``."""
         return self._decisions
+
+    def shelf(self, folder: Path) -> "Shelf":
+        """See ``Record.shelf``."""
+        from nanobot_transcript.sql.dialect import Shelf  # few keep tables
+
+        return Shelf(folder, self._engine)
 
     def usage(self) -> list[Usage]:
         """See ``Record.usage``."""
@@ -107,6 +125,7 @@ class PostgresRecord(Record):
                 self._size("decisions") if self._decisions.count() else 0,
                 self._decisions.count(),
             ),
+            Usage("outbox", self.place, *self._opened_outbox().usage()),
             Usage("index", self.place, self._size("ids", "chats", "segments"), len(chats)),
         ]
 
@@ -144,6 +163,15 @@ class PostgresRecord(Record):
         self.transcripts.after_fork()
         self._decisions.after_fork()
         self._signals = None
+        self._outbox = None
+
+    def _opened_outbox(self) -> "Outbox":
+        with self._mutex:
+            if self._outbox is None:
+                from nanobot_transcript.outbox.outbox import Outbox  # few post
+
+                self._outbox = Outbox(self._engine, self._posting, signals=self.signals)
+            return self._outbox
 
     def _size(self, *tables: str) -> int:
         def look(connection: Connection) -> Any:
@@ -151,6 +179,10 @@ class PostgresRecord(Record):
 
         row = self._engine.read(RECORD, look, None)
         return row[0] if row is not None else 0
+
+
+def _limits(spool_bytes: int | None) -> SpoolLimits:
+    return SpoolLimits() if spool_bytes is None else SpoolLimits(bytes=spool_bytes)
 
 
 _records: "WeakSet[PostgresRecord]" = WeakSet()

@@ -35,7 +35,7 @@ _CHATS_MEAN: Final = (
 )
 _LINES: Final = """
 CREATE TABLE nanobot.lines (
-    chat bigint NOT NULL REFERENCES nanobot.chats (id),
+    chat bigint NOT NULL,
     seq bigint NOT NULL,
     op boolean NOT NULL,
     line bytea NOT NULL,
@@ -62,74 +62,139 @@ CREATE TABLE nanobot.segments (
     PRIMARY KEY (chat, first)
 )
 """
-# One row lock for each chat makes the numbers dense and their order that of the commits: who has read up to a number
-# has read all below it. A message that is known already, as most copies are, takes no lock.
+# ``keys`` and ``barring`` are digests of 16 bytes each, joined: drivers take longer for a list than the server for all
+# of this. One row lock for each chat makes the numbers dense and their order that of the commits: who has read up to a
+# number has read all below it. A message that is known already, as most copies are, takes no lock.
 _APPEND: Final = """
 CREATE FUNCTION nanobot.append(
-    wanted text, title bytea, channels text[], texts bytea[], ops boolean[],
-    keys bytea[], keys_of integer[], barring bytea[], barring_of integer[],
-    segment bigint, wait integer
+    wanted text, title bytea, of_chat text, of_all text, body bytea, is_op boolean, keys bytea, barring bytea,
+    segment bigint, wait text
+) RETURNS bytea LANGUAGE plpgsql AS $$
+DECLARE
+    c nanobot.chats%ROWTYPE;
+    known bytea;
+    size bigint := length(body) + 1;
+    doubtful boolean := barring <> keys;
+BEGIN
+    SELECT * INTO c FROM nanobot.chats WHERE tag = wanted;
+    IF FOUND AND barring <> '' THEN
+        known := nanobot.known(c.id, barring);
+        IF known IS NOT NULL THEN
+            RETURN known;
+        END IF;
+    END IF;
+    PERFORM set_config('lock_timeout', wait, true);
+    c := nanobot.grown(wanted, title, 1, size, segment);
+    FOR at IN 0 .. length(keys) / 16 - 1 LOOP
+        INSERT INTO nanobot.ids VALUES (c.id, substring(keys FROM 1 + 16 * at FOR 16), c.seq) ON CONFLICT DO NOTHING;
+        doubtful := doubtful OR NOT FOUND;
+    END LOOP;
+    IF doubtful THEN
+        -- Somebody may have been quicker since the first look.
+        SELECT l.line INTO known FROM nanobot.ids AS i JOIN nanobot.lines AS l ON l.chat = i.chat AND l.seq = i.seq
+            WHERE i.chat = c.id AND i.seq < c.seq
+            AND i.id IN (
+                SELECT substring(barring FROM 1 + 16 * k FOR 16) FROM generate_series(0, length(barring) / 16 - 1) AS k
+            ) LIMIT 1;
+        IF known IS NOT NULL THEN
+            DELETE FROM nanobot.ids AS i WHERE i.chat = c.id AND i.seq = c.seq;
+            UPDATE nanobot.chats SET seq = seq - 1, bytes = bytes - size, open_bytes = open_bytes - size
+                WHERE id = c.id;
+            RETURN known;
+        END IF;
+    END IF;
+    INSERT INTO nanobot.lines VALUES (c.id, c.seq, is_op, body);
+    PERFORM pg_notify(of_chat, ''), pg_notify(of_all, '');
+    RETURN NULL;
+END $$
+"""
+# Not in SQL: such functions are planned anew at each call.
+_KNOWN: Final = """
+CREATE FUNCTION nanobot.known(number bigint, barring bytea) RETURNS bytea STABLE LANGUAGE plpgsql AS $$
+DECLARE
+    met bytea;
+BEGIN
+    FOR at IN 0 .. length(barring) / 16 - 1 LOOP
+        SELECT l.line INTO met FROM nanobot.ids AS i JOIN nanobot.lines AS l ON l.chat = i.chat AND l.seq = i.seq
+            WHERE i.chat = number AND i.id = substring(barring FROM 1 + 16 * at FOR 16);
+        IF FOUND THEN
+            RETURN met;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END $$
+"""
+# The row of a chat, locked, with so many lines more. A segment is closed when the next lines would make it too large.
+_GROWN: Final = """
+CREATE FUNCTION nanobot.grown(wanted text, title bytea, more bigint, size bigint, segment bigint)
+RETURNS nanobot.chats LANGUAGE plpgsql AS $$
+DECLARE
+    c nanobot.chats%ROWTYPE;
+BEGIN
+    UPDATE nanobot.chats SET seq = seq + more, bytes = bytes + size, open_bytes = open_bytes + size,
+        last_ms = extract(epoch FROM clock_timestamp()) * 1000 WHERE tag = wanted RETURNING * INTO c;
+    IF NOT FOUND THEN
+        INSERT INTO nanobot.chats (tag, name) VALUES (wanted, title) ON CONFLICT DO NOTHING;
+        RETURN nanobot.grown(wanted, title, more, size, segment);
+    END IF;
+    IF c.open_bytes > segment AND c.open_bytes > size THEN
+        INSERT INTO nanobot.segments VALUES (c.id, c.open_from, c.seq - more, c.open_bytes - size);
+        UPDATE nanobot.chats SET open_from = c.seq - more + 1, open_bytes = size WHERE id = c.id;
+    END IF;
+    RETURN c;
+END $$
+"""
+# Many lines at once, none of which bars another one of them. NULL when there was a purge of which the caller does not
+# know: it may have taken some of them.
+_APPEND_ALL: Final = """
+CREATE FUNCTION nanobot.append_all(
+    wanted text, title bytea, of_chat text, of_all text, bodies bytea[], ops boolean[], keys bytea[], barring bytea[],
+    segment bigint, wait text, known_purge bigint
 ) RETURNS bytea[] LANGUAGE plpgsql AS $$
 DECLARE
     c nanobot.chats%ROWTYPE;
-    count integer := cardinality(texts);
-    known bytea[] := array_fill(NULL::bytea, ARRAY[count]);
-    met bytea;
-    written integer := 0;
+    known bytea[];
     size bigint;
-    i integer;
+    fresh integer[];
 BEGIN
-    SELECT * INTO c FROM nanobot.chats WHERE tag = wanted;
-    IF FOUND AND count = 1 AND cardinality(barring) > 0 THEN
-        SELECT line INTO met FROM nanobot.ids JOIN nanobot.lines USING (chat, seq)
-            WHERE ids.chat = c.id AND ids.id = ANY (barring) LIMIT 1;
-        IF met IS NOT NULL THEN
-            RETURN ARRAY[met];
-        END IF;
+    PERFORM set_config('lock_timeout', wait, true);
+    c := nanobot.grown(wanted, title, 0, 0, segment);
+    IF EXISTS (SELECT FROM nanobot.purges WHERE number > known_purge AND (chat IS NULL OR chat = wanted)) THEN
+        RETURN NULL;
     END IF;
-    IF wait IS NOT NULL THEN
-        PERFORM set_config('lock_timeout', wait::text, true);
-    END IF;
-    SELECT * INTO c FROM nanobot.chats WHERE tag = wanted FOR UPDATE;
-    IF NOT FOUND THEN
-        INSERT INTO nanobot.chats (tag, name) VALUES (wanted, title) ON CONFLICT DO NOTHING;
-        SELECT * INTO c FROM nanobot.chats WHERE tag = wanted FOR UPDATE;
-    END IF;
-    FOR i IN 1 .. count LOOP
-        met := NULL;
-        IF i = ANY (barring_of) THEN
-            SELECT line INTO met FROM nanobot.ids JOIN nanobot.lines USING (chat, seq)
-                WHERE ids.chat = c.id
-                AND ids.id IN (SELECT b.id FROM unnest(barring, barring_of) AS b (id, of) WHERE b.of = i) LIMIT 1;
-        END IF;
-        IF met IS NOT NULL THEN
-            known[i] := met;
-            CONTINUE;
-        END IF;
-        size := length(texts[i]) + 1;
-        IF c.open_bytes > 0 AND c.open_bytes + size > segment THEN
-            INSERT INTO nanobot.segments VALUES (c.id, c.open_from, c.seq, c.open_bytes);
-            c.open_from := c.seq + 1;
-            c.open_bytes := 0;
-        END IF;
-        c.seq := c.seq + 1;
-        c.bytes := c.bytes + size;
-        c.open_bytes := c.open_bytes + size;
-        written := written + 1;
-        INSERT INTO nanobot.lines VALUES (c.id, c.seq, ops[i], texts[i]);
-        INSERT INTO nanobot.ids SELECT c.id, k.id, c.seq FROM unnest(keys, keys_of) AS k (id, of) WHERE k.of = i
+    SELECT array_agg(met ORDER BY at), array_agg(at ORDER BY at) FILTER (WHERE met IS NULL),
+        sum(length(body) + 1) FILTER (WHERE met IS NULL)
+        INTO known, fresh, size FROM (
+            SELECT b.at, b.body, CASE WHEN b.barred <> '' THEN nanobot.known(c.id, b.barred) END AS met
+            FROM unnest(bodies, barring) WITH ORDINALITY AS b (body, barred, at)
+        ) AS looked;
+    IF fresh IS NOT NULL THEN
+        c := nanobot.grown(wanted, title, cardinality(fresh), size, segment);
+        INSERT INTO nanobot.lines SELECT c.id, c.seq - cardinality(fresh) + f.n, ops[f.at], bodies[f.at]
+            FROM unnest(fresh) WITH ORDINALITY AS f (at, n);
+        INSERT INTO nanobot.ids
+            SELECT c.id, substring(keys[f.at] FROM 1 + 16 * k FOR 16), c.seq - cardinality(fresh) + f.n
+            FROM unnest(fresh) WITH ORDINALITY AS f (at, n), generate_series(0, length(keys[f.at]) / 16 - 1) AS k
             ON CONFLICT DO NOTHING;
-    END LOOP;
-    IF written > 0 THEN
-        UPDATE nanobot.chats SET seq = c.seq, bytes = c.bytes, open_from = c.open_from, open_bytes = c.open_bytes,
-            last_ms = extract(epoch FROM clock_timestamp()) * 1000 WHERE id = c.id;
-        FOR i IN 1 .. cardinality(channels) LOOP
-            PERFORM pg_notify(channels[i], '');
-        END LOOP;
+        PERFORM pg_notify(of_chat, ''), pg_notify(of_all, '');
     END IF;
     RETURN known;
 END $$
 """
+# What is handed on late is not to undo a purge. Written before it begins, so that who gets the row of a chat after it
+# is told.
+_PURGES: Final = """
+CREATE TABLE nanobot.purges (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at double precision NOT NULL,
+    chat text,
+    senders text[] NOT NULL,
+    before double precision
+)
+"""
+# Tells this record from all others, whatever its address.
+_IDENTITY: Final = "CREATE TABLE nanobot.identity (id text PRIMARY KEY)"
+_BORN: Final = "INSERT INTO nanobot.identity VALUES (replace(gen_random_uuid()::text, '-', ''))"
 _LEASES: Final = """
 CREATE TABLE nanobot.leases (
     name bytea PRIMARY KEY,
@@ -232,7 +297,8 @@ RECORD: Final = Part(
     (
         (
             *(_CHATS, *_CHATS_MEAN),
-            *(_LINES, _LINES_PLAIN, _OPS, _IDS, _SEGMENTS, _APPEND),
+            *(_LINES, _LINES_PLAIN, _OPS, _IDS, _SEGMENTS, _PURGES, _KNOWN, _GROWN, _APPEND, _APPEND_ALL),
+            *(_IDENTITY, _BORN),
             *(_LEASES, _TOKENS, _LEASES_END, _BUDGETS, _BUDGETS_END, _TAKE),
             *(_MARKS, _PROCESSES, _REIGNS, _REIGN, _FIRST_REIGN, _MEMBERS, _EDITIONS, _MEMBERS_NEW),
             *(_DECISIONS, _DECISIONS_OF, _DECISIONS_AT, _DECISIONS_NOTED),

@@ -3,16 +3,16 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from typing import Final, TypeVar, cast
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record.postgres import reading
-from nanobot_transcript.record.postgres.bulk import PostgresBulk, Then
 from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
 from nanobot_transcript.record.postgres.erasure import Erasure
 from nanobot_transcript.record.postgres.ops import OpLog
+from nanobot_transcript.record.postgres.purges import NONE, Purges, note, now_ms, purges
 from nanobot_transcript.record.postgres.rows import Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.window import Window
@@ -20,11 +20,11 @@ from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
-from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, id_keys, ids_of, is_sent
+from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, id_keys, ids_of
 from nanobot_transcript.store.lines.messages import brief
 from nanobot_transcript.store.lines.order import moment_of
 
-__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts"]
+__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts", "barring_of", "runs"]
 
 _T = TypeVar("_T")
 
@@ -32,7 +32,8 @@ DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 256
 _KEPT_READY: Final = 1000
 """Who asks for more messages than this is not given them from memory, and they are not kept there."""
-_APPEND: Final = "SELECT nanobot.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_APPEND: Final = "SELECT nanobot.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_APPEND_ALL: Final = "SELECT nanobot.append_all(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _CHATS: Final = "SELECT name, bytes, last_ms FROM nanobot.chats WHERE bytes > 0"
 _PURGED: Final = "SELECT purged FROM nanobot.chats WHERE tag = %s"
 
@@ -42,11 +43,14 @@ logger = logging.getLogger(__name__)
 class _Chat:
     """What this process knows of one transcript."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, channel: str) -> None:
         self.rows: Final = rows
+        self.channel: Final = channel
         self.window: Final = Window(rows)
         self.ops: Final = OpLog(rows)
         self.reading: threading.Lock = threading.Lock()
+        self.purged: Purges = NONE
+        """The purges of which this process knows."""
 
 
 class PostgresTranscripts:
@@ -58,8 +62,9 @@ class PostgresTranscripts:
         if segment_bytes < 1:
             raise ConfigError(f"A segment of {segment_bytes} bytes is too small.", hint="The usual size is 64 MiB.")
         self._engine: Engine = engine
-        self._segment_bytes: int = segment_bytes
+        self.segment_bytes: int = segment_bytes
         self._lock_timeout: float = lock_timeout
+        self._channel: str = engine.place.channel("signal", "messages")
         self._chats: OrderedDict[str, _Chat] = OrderedDict()
         self._guard: threading.Lock = threading.Lock()
         self._conflicts: set[str] = set()
@@ -74,106 +79,153 @@ class PostgresTranscripts:
         """True: it waits for the network."""
         return True
 
+    @property
+    def append_blocks(self) -> bool:
+        """True: it waits for the network."""
+        return True
+
     # -- writing
 
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
-        return self._append(session_key, [entry], max_wait)[0]
+        known = self._written(session_key, entry, ids_of(entry), max_wait)
+        if known is not None:
+            self._meet(session_key, entry, known, max_wait)
+        return known is None
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
-        return self._append(session_key, [op], max_wait)[0]
+        about = self.messages_with(session_key, [op]) if op.get("op") not in HIDING else {}
+        return self._written(session_key, op, barring_of(op, about), max_wait) is None
 
-    def write_many(self, session_key: str, lines: Sequence[Entry], then: Then | None = None) -> list[bool]:
-        """Record messages and ops in this order, as one transaction; True for each that was new. What was written
-        before is not written again, so that a batch of which nobody knows whether it arrived may be given again.
+    def flush(self, session_key: str, timeout: float) -> bool:
+        return True
 
-        ``then`` is done in the same transaction.
+    def identity(self) -> str:
+        """See ``FarBackend.identity``."""
+        statement = self._engine.place.sql("SELECT id FROM nanobot.identity")
+        row = self._engine.write(RECORD, lambda connection: connection.execute(statement).fetchone(), again=True)
+        return row[0] if row is not None else ""
+
+    def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
+        """See ``FarBackend.write_many``."""
+        for line in lines:
+            encode(line)  # what can never be recorded is refused before anything is
+        chat = self._chat(session_key)
+        while True:
+            left = self._left(chat, lines, clock_ms)
+            kept = [line for line in left if line is not None]
+            answers = self._write_all(session_key, kept, chat.purged.number) if kept else []
+            if answers is not None:
+                given = iter(answers)
+                return [line is not None and next(given) for line in left]
+            chat.purged = self._read(lambda connection: purges(connection, self._engine.place, chat.rows.tag), NONE)
+
+    def _write_all(self, session_key: str, lines: Sequence[Entry], purge: int) -> list[bool] | None:
+        """True for each of the lines that was new; None when there was another purge meanwhile, and nothing is
+        written.
         """
-        if then is None:
-            return self._append(session_key, lines, None)
-        rows, barring = self._chat(session_key).rows, [self._barring(session_key, line) for line in lines]
+        about = self.messages_with(session_key, lines)
+        about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
+        cut = runs([(line, id_keys(line), barring_of(line, about)) for line in lines])
 
-        def work(connection: Connection) -> list[Entry | None]:
+        def append(connection: Connection) -> list[bytes | None]:
             with connection.transaction():
-                known = self._call(connection, session_key, lines, barring, None)
-                edits = self._edits(session_key, lines, known)
-                if edits:
-                    self._call(connection, session_key, edits, [self._barring(session_key, one) for one in edits], None)
-                head = rows.head(connection)
-                then(connection, format_cursor(rows.tag, head.seq if head is not None else 0))
-                return known
+                return [line for run in cut for line in self.append_all(connection, session_key, run, purge)]
 
-        return [found is None for found in self._engine.write(RECORD, work)]
-
-    def in_bulk(self) -> PostgresBulk:
-        """The same transcripts for who carries them as a whole."""
-        return PostgresBulk(self._engine, self._segment_bytes)
-
-    def _append(self, session_key: str, lines: Sequence[Entry], max_wait: float | None) -> list[bool]:
-        barring = [self._barring(session_key, line) for line in lines]
-        known = self._written(session_key, lines, barring, max_wait)
-        edits = self._edits(session_key, lines, known)
-        if edits:
-            self._written(session_key, edits, [self._barring(session_key, edit) for edit in edits], max_wait)
-        return [found is None for found in known]
-
-    def _barring(self, session_key: str, line: Entry) -> list[str]:
-        """The keys under one of which something must stand already for the line not to be written."""
-        op = line.get("op")
-        if op is None:
-            return ids_of(line)
-        target = cast("str", line.get("target"))
-        if op in HIDING:
-            return [hidden_key(target)] if target else []
-        about = self._message_with(session_key, target)
-        ids = [target, *(ids_of(about) if about is not None else [])]
-        barring = [hidden_key(known) for known in dict.fromkeys(ids)]
-        return [*barring, EDIT_SENT + target] if is_sent(line) else barring
-
-    def _written(
-        self, session_key: str, lines: Sequence[Entry], barring: list[list[str]], max_wait: float | None
-    ) -> list[Entry | None]:
-        """What stood there already for each of the lines; None for those that were written."""
-        return self._engine.write(
-            RECORD, lambda connection: self._call(connection, session_key, lines, barring, max_wait)
-        )
-
-    def _call(
-        self,
-        connection: Connection,
-        session_key: str,
-        lines: Sequence[Entry],
-        barring: list[list[str]],
-        max_wait: float | None,
-    ) -> list[Entry | None]:
-        place, rows = self._engine.place, self._chat(session_key).rows
-        keys = [id_keys(line) for line in lines]
-        wait = self._lock_timeout if max_wait is None else max_wait
-        bound = (
-            rows.tag,
-            session_key.encode("utf-8", "surrogatepass"),
-            [place.channel("chat", rows.tag), place.channel("signal", "messages")],
-            [encode(line)[:-1] for line in lines],
-            [is_op(line) for line in lines],
-            *_flat(keys),
-            *_flat(barring),
-            self._segment_bytes,
-            max(1, int(wait * 1000)),
-        )
-        row = connection.execute(place.sql(_APPEND), bound).fetchone()
-        return [None if line is None else decode(line) for line in row[0]] if row is not None else []
-
-    def _edits(self, session_key: str, lines: Sequence[Entry], known: Sequence[Entry | None]) -> list[Entry]:
-        met = zip(lines, known, strict=True)
-        return [edit for line, found in met if (edit := self._met(session_key, line, found))]
-
-    def _met(self, session_key: str, entry: Entry, known: Entry | None) -> Entry | None:
-        """The edit that has to be written, because what was met there already has less than this line."""
-        if known is None or is_op(entry) or is_op(known):
+        try:
+            found = self._engine.write(RECORD, append, again=True)
+        except _PurgedError:
             return None
+        known = [None if line is None else decode(line) for line in found]
+        for line, met in zip(lines, known, strict=True):
+            if met is not None and not is_op(line):
+                self._meet(session_key, line, met, None)
+        return [met is None for met in known]
+
+    def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: float) -> list[Entry | None]:
+        """What the purges since it was received have left of each line."""
+        if not chat.purged.purges:
+            return list(lines)
+        ago = [clock_ms - line.get("rts", 0) for line in lines]
+        now = self._read(now_ms, 0.0)
+        left = [chat.purged.left_of(line, now - each) for line, each in zip(lines, ago, strict=True)]
+        late = {
+            cast("str", line.get("target"))
+            for line, each in zip(left, ago, strict=True)
+            if line is not None and line.get("op") == "edit" and chat.purged.is_since(now - each)
+        }
+        if late:
+            there = self.messages_with(chat.rows.session_key, [line for line in left if line is not None])
+            gone = late - there.keys()
+            left = [
+                None if line is not None and line.get("op") == "edit" and line.get("target") in gone else line
+                for line in left
+            ]
+        return left
+
+    def _written(self, session_key: str, line: Entry, barring: list[str], max_wait: float | None) -> Entry | None:
+        """What stood there already; None when the line was written."""
+        keys = id_keys(line)
+        joined = _joined(keys)
+        bound = (
+            *self._whither(session_key),
+            encode(line)[:-1],
+            is_op(line),
+            joined,
+            joined if barring == keys else _joined(barring),
+            *self._limits(max_wait),
+        )
+        statement = self._engine.place.sql(_APPEND)
+
+        def append(connection: Connection) -> Any:
+            return connection.execute(statement, bound, binary=True).fetchone()
+
+        (found,) = self._engine.write(RECORD, append)
+        return None if found is None else decode(found)
+
+    def append_all(
+        self, connection: Connection, session_key: str, run: "list[_Keyed]", purge: int
+    ) -> list[bytes | None]:
+        """Record the lines of a run within a transaction: for each what stood there already, None where it is new."""
+        bound = (
+            *self._whither(session_key),
+            [encode(line)[:-1] for line, _, _ in run],
+            [is_op(line) for line, _, _ in run],
+            [_joined(keys) for _, keys, _ in run],
+            [_joined(barring) for _, _, barring in run],
+            *self._limits(None),
+            purge,
+        )
+        row = connection.execute(self._engine.place.sql(_APPEND_ALL), bound, binary=True).fetchone()
+        if row is None or row[0] is None:
+            raise _PurgedError
+        return row[0]
+
+    def _whither(self, session_key: str) -> tuple[str, bytes, str, str]:
+        chat = self._chat(session_key)
+        return chat.rows.tag, session_key.encode("utf-8", "surrogatepass"), chat.channel, self._channel
+
+    def _limits(self, max_wait: float | None) -> tuple[int, str]:
+        wait = self._lock_timeout if max_wait is None else max_wait
+        return self.segment_bytes, f"{max(1, int(wait * 1000))}ms"
+
+    def messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
+        """The messages that edits among these lines are about, by the ids by which they name them."""
+        targets = {cast("str", line.get("target")) for line in lines if line.get("op") == "edit"}
+        if not targets:
+            return {}
+        rows = self._chat(session_key).rows
+        found = self._read(lambda connection: rows.with_ids(connection, targets), {})
+        decoded = {target: entry for target, (_, line) in found.items() if (entry := decode(line)) is not None}
+        return {target: entry for target, entry in decoded.items() if not is_op(entry)}
+
+    def _meet(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
+        """Write what this message has more than the one that was met there."""
         edit = upgrade(known, entry)
-        if edit is None and (known["role"], known["sender"]) != (entry["role"], entry["sender"]):
+        if edit is not None:
+            target = cast("str", edit.get("target"))
+            self._written(session_key, edit, barring_of(edit, {target: known}), max_wait)
+        elif not is_op(known) and (known["role"], known["sender"]) != (entry["role"], entry["sender"]):
             self._say_conflict(session_key, known, entry)
-        return edit
 
     def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
         """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
@@ -188,12 +240,6 @@ class PostgresTranscripts:
             known["sender"],
             entry["sender"],
         )
-
-    def _message_with(self, session_key: str, message_id: str) -> Entry | None:
-        rows = self._chat(session_key).rows
-        found = self._read(lambda connection: rows.with_ids(connection, [message_id]), {})
-        entry = decode(found[message_id][1]) if message_id in found else None
-        return entry if entry is not None and not is_op(entry) else None
 
     # -- reading
 
@@ -285,6 +331,10 @@ class PostgresTranscripts:
     def purge(
         self, session_key: str | None, *, senders: frozenset[str], before_ms: float | None
     ) -> list[MaintenanceReport]:
+        tag = self._chat(session_key).rows.tag if session_key is not None else None
+        self._engine.read(
+            RECORD, lambda connection: note(connection, self._engine.place, tag, senders, before_ms), None
+        )
         wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
         return Erasure(self._engine).purge([self._chat(key).rows for key in wanted], senders, before_ms)
 
@@ -321,11 +371,15 @@ class PostgresTranscripts:
     def _read(self, work: Callable[[Connection], _T], missing: _T) -> _T:
         return self._engine.read(RECORD, work, missing)
 
+    def _opened(self, session_key: str) -> _Chat:
+        rows = Rows(self._engine.place, session_key)
+        return _Chat(rows, self._engine.place.channel("chat", rows.tag))
+
     def _chat(self, session_key: str) -> _Chat:
         with self._guard:
             chat = self._chats.get(session_key)
             if chat is None:
-                chat = self._chats[session_key] = _Chat(Rows(self._engine.place, session_key))
+                chat = self._chats[session_key] = self._opened(session_key)
                 if len(self._chats) > _OPEN_CHATS:
                     self._chats.popitem(last=False)
             else:
@@ -333,7 +387,38 @@ class PostgresTranscripts:
             return chat
 
 
-def _flat(keys: Sequence[Sequence[str]]) -> tuple[list[bytes], list[int]]:
-    """All keys, and of which line (from 1) each is."""
-    pairs = [(id_of(key), number) for number, of in enumerate(keys, 1) for key in of]
-    return [key for key, _ in pairs], [number for _, number in pairs]
+class _PurgedError(Exception):
+    """There was a purge of which this process did not know."""
+
+
+_Keyed = tuple[Entry, list[str], list[str]]
+"""A line, the keys under which it is known, and those of which none may be there for it to be written."""
+
+
+def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
+    """See ``_Keyed``. ``about`` are the messages that edits are about."""
+    op, target = line.get("op"), line.get("target")
+    if op is None:
+        return ids_of(line)
+    if not target:
+        return []
+    if op in HIDING:
+        return [hidden_key(target)]
+    return edit_keys(line, target, ids_of(about[target]) if target in about else [])
+
+
+def runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
+    """Cut where a line may be barred by an earlier one: the server looks once for all lines of a run."""
+    runs: list[list[_Keyed]] = []
+    met: set[str] = set()
+    for line in lines:
+        if not runs or not met.isdisjoint(line[2]):
+            runs.append([])
+            met = set()
+        runs[-1].append(line)
+        met.update(line[1])
+    return runs
+
+
+def _joined(keys: Iterable[str]) -> bytes:
+    return b"".join(map(id_of, keys))

@@ -109,9 +109,7 @@ class Engine:
     def _reading(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
         with self._errors(), self._borrowed() as connection:
             try:
-                if part.name not in self._ready and version(connection, part, self.place) is None:
-                    return missing
-                return work(connection)
+                return work(connection) if self._is_there(connection, part) else missing
             except psycopg.Error as error:
                 if not is_missing(error):
                     raise
@@ -131,6 +129,15 @@ class Engine:
                 self._ready.discard(part.name)  # somebody has removed the schema
                 self._make_ready(connection, part)
                 return work(connection)
+
+    def _is_there(self, connection: Connection, part: Part) -> bool:
+        """Whether a part has tables, brought to the present version; what is newer is read as well as it can be."""
+        if part.name in self._ready:
+            return True
+        found = version(connection, part, self.place)
+        if found is not None and found <= len(part.steps):
+            self._make_ready(connection, part)
+        return found is not None
 
     def _make_ready(self, connection: Connection, part: Part) -> None:
         if part.name in self._ready:

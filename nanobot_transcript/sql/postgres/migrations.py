@@ -12,7 +12,7 @@ from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.sql.postgres.failures import is_missing
 from nanobot_transcript.sql.postgres.place import Place
 
-__all__ = ["Part", "migrate", "refuse_newer", "version"]
+__all__ = ["Part", "lock_number", "migrate", "refuse_newer", "version"]
 
 _LOCK: Final = "nanobot-transcript migrations"
 _LOCK_WAIT: Final = "30s"
@@ -57,7 +57,7 @@ def migrate(connection: psycopg.Connection, part: Part, place: Place) -> None:
     """Bring a part to the present version, all or nothing, one process at a time. ``connection`` is in autocommit."""
     with connection.transaction():
         connection.execute("SELECT set_config('lock_timeout', %s, true)", (_LOCK_WAIT,))
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_number(f"{_LOCK} {place.schema}"),))
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(f"{_LOCK} {place.schema}"),))
         _make_schema(connection, place)
         row = connection.execute(
             place.sql("SELECT version FROM nanobot.versions WHERE part=%s"), (part.name,)
@@ -84,6 +84,6 @@ def _make_schema(connection: psycopg.Connection, place: Place) -> None:
     connection.execute(place.sql(_VERSIONS))
 
 
-def _number(name: str) -> int:
+def lock_number(name: str) -> int:
     """The number of an advisory lock (a signed bigint) for a name."""
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), signed=True)

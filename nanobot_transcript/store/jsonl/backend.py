@@ -29,7 +29,7 @@ from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
 from nanobot_transcript.store.jsonl.window import Window
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
-from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, ids_of, is_sent
+from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, ids_of
 from nanobot_transcript.store.lines.messages import brief
 from nanobot_transcript.store.lines.order import moment_of
 
@@ -98,6 +98,11 @@ class JsonlBackend:
 
     @property
     def blocking(self) -> bool:
+        """False: reading takes microseconds, or searches long, and then in a thread anyway."""
+        return False
+
+    @property
+    def append_blocks(self) -> bool:
         """True when every append waits for the disk."""
         return self._syncer.policy == "always"
 
@@ -138,11 +143,11 @@ class JsonlBackend:
 
     def _apply_edit(self, log: ChatLog, edit: Entry, ids: list[str], max_wait: float | None) -> bool:
         """``ids``: every id of the message, by each of which it may have been hidden."""
-        target = cast("str", edit.get("target"))
-        unless = [hidden_key(known) for known in dict.fromkeys([target, *ids])]
-        if is_sent(edit):
-            unless.append(EDIT_SENT + target)
-        return log.write(edit, unless, max_wait) is None
+        return log.write(edit, edit_keys(edit, cast("str", edit.get("target")), ids), max_wait) is None
+
+    def flush(self, session_key: str, timeout: float) -> bool:
+        """True: what is written is there for everybody."""
+        return True
 
     def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
         """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""

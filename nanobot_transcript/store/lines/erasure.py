@@ -1,14 +1,14 @@
 """What goes of a line when text is erased: all of it, the text alone, or one person."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.lines.codec import encode
 from nanobot_transcript.store.lines.fold import HIDING, Ops, is_op
 from nanobot_transcript.store.lines.ids import ids_of
 
-__all__ = ["Eraser", "Hidden", "Purge"]
+__all__ = ["Eraser", "Hidden", "Purge", "Purged"]
 
 _KEPT: Final = (
     "role",
@@ -18,6 +18,7 @@ _KEPT: Final = (
     "ts",
     "op",
     "target",
+    "mark",
     "rts",
     "message_ids",
     "source",
@@ -79,12 +80,37 @@ class Purge:
         if goes:
             return b""
         self.kept += 1
-        return _without_person(entry, self._senders) if self._forgets else None
+        changed = _without_person(entry, self._senders) if self._forgets else entry
+        return None if changed == entry else encode(changed)[:-1]
 
     def _matches(self, entry: Entry) -> bool:
         if self._before_ms is not None and entry["ts"] >= self._before_ms:
             return False
         return not self._senders or _is_by(entry, self._senders) or not self._own.isdisjoint(ids_of(entry))
+
+
+class Purged(NamedTuple):
+    """A purge that has been, for lines that are recorded only now: when (ms, by the clock of the record), and whose
+    text, said before when, it took; without ``senders`` everybody's, without ``before_ms`` whenever it was said.
+    """
+
+    at_ms: float
+    senders: frozenset[str]
+    before_ms: float | None
+
+    def left_of(self, entry: Entry, received_ms: float) -> Entry | None:
+        """What the purge would have left of a line received (ms, by the same clock) before it; None when nothing."""
+        if received_ms >= self.at_ms:
+            return entry
+        if entry.get("op") in HIDING and (self.senders or self.before_ms is not None):
+            goes = False  # must go on hiding
+        elif self.before_ms is not None and entry["ts"] >= self.before_ms:
+            goes = False
+        else:
+            goes = not self.senders or _is_by(entry, self.senders)
+        if goes:
+            return None
+        return _without_person(entry, self.senders) if self.before_ms is None else entry
 
 
 def _is_by(entry: Entry, senders: frozenset[str]) -> bool:
@@ -97,8 +123,8 @@ def _names(value: Any, senders: frozenset[str]) -> bool:
     return isinstance(value, str) and value in senders
 
 
-def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
-    """The line without a person who is named in it or who edited or recalled; None when there is nothing to take."""
+def _without_person(entry: Entry, senders: frozenset[str]) -> Entry:
+    """The line without a person who is named in it or who edited or recalled."""
     changed = entry.copy()
     if _is_by(entry, senders):
         changed["sender"] = ""
@@ -109,4 +135,4 @@ def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
         changed["mentions"] = [
             named for named in mentions if not (isinstance(named, dict) and _names(named.get("id"), senders))
         ]
-    return None if changed == entry else encode(changed)[:-1]
+    return changed

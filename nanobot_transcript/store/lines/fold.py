@@ -17,6 +17,7 @@ __all__ = [
     "as_edit",
     "is_erasure_mark",
     "is_op",
+    "is_part_of",
     "joins_parts",
     "upgrade",
 ]
@@ -55,6 +56,11 @@ def upgrade(known: Entry, entry: Entry) -> Entry | None:
     if target is None or known.get("source") not in OVERHEARD or not is_sent(entry):
         return None
     return as_edit(entry, target)
+
+
+def is_part_of(known: Entry, entry: Entry) -> bool:
+    """True for a message on record of which its sender has reported a part only, as its own report ``entry`` shows."""
+    return is_sent(known) and len(known["content"]) < len(entry["content"])
 
 
 def as_edit(entry: Entry, target: str) -> Entry:

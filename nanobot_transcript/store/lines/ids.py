@@ -1,15 +1,17 @@
 """The ids of a message, and the keys under which a backend indexes its line."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from nanobot_transcript.entry import Entry
 
-__all__ = ["EDIT_SENT", "hidden_key", "id_keys", "ids_of", "is_sent"]
+__all__ = ["EDIT_SENT", "edit_keys", "hidden_key", "id_keys", "ids_of", "is_sent"]
 
 EDIT_SENT: Final = "\0sent\0"
 """Before a message's id: the key of its sender's own report, of which there is one."""
 
 _HIDDEN: Final = "\0hidden\0"
+_MARK: Final = "\0mark\0"
 _SENT: Final = frozenset({"send", "stream"})
 
 
@@ -46,6 +48,19 @@ def id_keys(entry: Entry) -> list[str]:
     if op in ("recall", "redact"):
         return [target, hidden_key(target)]
     if op == "edit":
-        keys = [i for i in ids_of(entry) if i != target]
-        return [*keys, EDIT_SENT + target] if is_sent(entry) else keys
+        return [*(i for i in ids_of(entry) if i != target), *_once(entry, target)]
     return []
+
+
+def edit_keys(edit: Entry, target: str, ids: Iterable[str]) -> list[str]:
+    """The keys any of which keeps an edit from being written: it is there already, or its message is hidden by one of
+    its ``ids``.
+    """
+    return [*(hidden_key(known) for known in dict.fromkeys([target, *ids])), *_once(edit, target)]
+
+
+def _once(edit: Entry, target: str) -> list[str]:
+    """The keys by which an edit that comes again is known."""
+    mark = edit.get("mark")
+    keys = [EDIT_SENT + target] if is_sent(edit) else []
+    return [*keys, _MARK + mark] if type(mark) is str and mark else keys

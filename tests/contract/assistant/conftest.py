@@ -5,21 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import QuestionStore
 
 MakeStore = Callable[[], QuestionStore]
 
-BACKENDS: dict[str, Callable[[Path], QuestionStore]] = {"sqlite": SqliteQuestionStore}
+BACKENDS = ("sqlite", "postgres")
 
 
-@pytest.fixture(params=sorted(BACKENDS))
+@pytest.fixture(params=BACKENDS)
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
     """One more object on the same place, as another process would have."""
     opened: list[QuestionStore] = []
+    shelf = Shelf(tmp_path / "hub", request.getfixturevalue("engine") if request.param == "postgres" else None)
 
     def make() -> QuestionStore:
-        opened.append(BACKENDS[request.param](tmp_path / "hub"))
+        opened.append(SqlQuestionStore(shelf))
         return opened[-1]
 
     yield make

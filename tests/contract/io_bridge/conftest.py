@@ -7,16 +7,13 @@ from typing import Any
 import pytest
 from support.queues import Clocks
 
-from transcript_mcp.io_bridge import Limits, QueueStore, SqliteQueueStore
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.io_bridge import Limits, QueueStore, SqlQueueStore
 
 MakeStore = Callable[..., QueueStore]
 
 
-def sqlite_store(folder: Path, limits: Limits, clocks: Clocks) -> QueueStore:
-    return SqliteQueueStore(folder, limits, clock=lambda: clocks.wall, monotonic=lambda: clocks.steady)
-
-
-BACKENDS: dict[str, Callable[[Path, Limits, Clocks], QueueStore]] = {"sqlite": sqlite_store}
+BACKENDS = ("sqlite", "postgres")
 
 
 @pytest.fixture
@@ -25,13 +22,15 @@ def clocks() -> Clocks:
     return Clocks()
 
 
-@pytest.fixture(params=sorted(BACKENDS))
+@pytest.fixture(params=BACKENDS)
 def make_store(request: pytest.FixtureRequest, tmp_path: Path, clocks: Clocks) -> Iterator[MakeStore]:
     """``make_store(items=3)``: one more store on the same place, as another process would have."""
     opened: list[QueueStore] = []
+    shelf = Shelf(tmp_path / "hub", request.getfixturevalue("engine") if request.param == "postgres" else None)
 
     def make(**limits: Any) -> QueueStore:
-        opened.append(BACKENDS[request.param](tmp_path / "hub", Limits(**limits), clocks))
+        times: Any = {"clock": lambda: clocks.wall, "monotonic": lambda: clocks.steady}
+        opened.append(SqlQueueStore(shelf, Limits(**limits), **times))
         return opened[-1]
 
     yield make

@@ -41,7 +41,7 @@ async def test_sessions_and_directions_do_not_see_each_other(store: QueueStore) 
     assert await taken(store, "a") == "for a"
 
 
-@pytest.mark.parametrize("text", ["", "中文 🙂", "a\x00b", "x" * 300_000, "line\r\nline\u2028"])
+@pytest.mark.parametrize("text", ["", "中文 🙂", "x" * 300_000, "line\r\nline\u2028"])
 async def test_a_text_comes_out_as_it_went_in(store: QueueStore, text: str) -> None:
     await store.put("s", "out", text)
     assert await taken(store, "s", "out") == text

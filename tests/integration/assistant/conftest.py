@@ -9,11 +9,12 @@ from support.assistant_clients import Caller
 from support.hubs import listening
 
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.routes import routes
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.rooms import Room
@@ -32,7 +33,7 @@ class Hub:
 @asynccontextmanager
 async def running_hub(folder: Path, chat: str = "", **tokens: str) -> AsyncIterator[Hub]:
     """A hub on a folder, whose settings name this chat. ``tokens`` by name; without any, every token is let in."""
-    assistant = Assistant(SqliteQuestionStore(folder), grace=30, chat=chat)
+    assistant = Assistant(SqlQuestionStore(Shelf(folder)), grace=30, chat=chat)
     scopes = Scopes(tokens, {}, open_to_all=True)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
     server.on_close(assistant.close)

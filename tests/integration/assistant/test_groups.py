@@ -12,9 +12,10 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.groups import GroupQuestions
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Group:
     @asynccontextmanager
     async def hub(self, chat: str = CHAT) -> AsyncIterator[Assistant]:
         """A hub's part in it, as after each start."""
-        assistant = Assistant(SqliteQuestionStore(self.folder / "hub"), chat=chat)
+        assistant = Assistant(SqlQuestionStore(Shelf(self.folder / "hub")), chat=chat)
         outbox = Outbox(self.folder / "transcripts")
         async with GroupQuestions(assistant, outbox, self.store.members).running():
             yield assistant

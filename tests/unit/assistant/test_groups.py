@@ -14,12 +14,13 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.coordination.clock import Moment
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox, post_id_for
+from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.member_view import Member
 from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
 
 CHAT = "feishu:oc_1"
@@ -58,7 +59,7 @@ class Place:
         self.folder = folder
         self.outbox = Outbox(folder / "transcripts")
         self.members = Members(folder / "transcripts")
-        self.assistant = Assistant(SqliteQuestionStore(folder / "hub"), chat=CHAT, overdue=overdue)
+        self.assistant = Assistant(SqlQuestionStore(Shelf(folder / "hub")), chat=CHAT, overdue=overdue)
         self.posts: dict[str, Job] = {}
 
     @asynccontextmanager
@@ -347,7 +348,7 @@ async def test_a_hub_stops_although_the_outbox_cannot_be_written(place: Place) -
 async def test_answers_that_came_in_time_while_no_hub_ran_count(tmp_path: Path, count: int) -> None:
     """Although all questions have run out by the time that their cards could be asked for again."""
     ids = [str(number) for number in range(count)]
-    long_ago = SqliteQuestionStore(tmp_path / "hub", clock=lambda: time.time() - 3600, moment=Moment)
+    long_ago = SqlQuestionStore(Shelf(tmp_path / "hub"), clock=lambda: time.time() - 3600, moment=Moment)
     with closing(Outbox(tmp_path / "transcripts")) as outbox:
         for each in ids:
             asked = question(each, chat=CHAT, timeout=600)

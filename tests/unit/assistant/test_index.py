@@ -11,30 +11,31 @@ from support.statements import statements_of
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Schema, Sql
-from nanobot_transcript.sql.dialect import open_database
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.sqlite import SqliteDatabase
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.tables import SCHEMA
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteQuestionStore]:
-    made = SqliteQuestionStore(tmp_path)
+def store(tmp_path: Path) -> Iterator[SqlQuestionStore]:
+    made = SqlQuestionStore(Shelf(tmp_path))
     yield made
     made.close()
 
 
-async def ask(store: SqliteQuestionStore, *ids: str) -> None:
+async def ask(store: SqlQuestionStore, *ids: str) -> None:
     await asyncio.gather(*(store.put(Question("s", each, "question", f"部署 {each}?"), "waiting") for each in ids))
 
 
-async def answer(store: SqliteQuestionStore, *ids: str) -> None:
+async def answer(store: SqlQuestionStore, *ids: str) -> None:
     texts = {each: (Content("text", f"周五 noon, {each}"),) for each in ids}
     await store.end_all([End("s", each, Ending("answered", "Ada", "web", text)) for each, text in texts.items()])
 
 
-async def found(store: SqliteQuestionStore, text: str) -> list[str]:
+async def found(store: SqlQuestionStore, text: str) -> list[str]:
     return [record.question.id for record in (await store.history(("s",), HistoryQuery(text))).records]
 
 
@@ -44,7 +45,7 @@ def unindexed(folder: Path) -> int:
 
 
 async def test_an_answer_is_found_at_once_by_its_words_and_those_of_its_question(
-    store: SqliteQuestionStore, tmp_path: Path
+    store: SqlQuestionStore, tmp_path: Path
 ) -> None:
     ids = [f"q{number}" for number in range(250)]
     await ask(store, *ids)
@@ -56,7 +57,7 @@ async def test_an_answer_is_found_at_once_by_its_words_and_those_of_its_question
     assert len(await found(store, "noon")) == 50
 
 
-async def test_answers_to_questions_that_wait_here_are_found_too(store: SqliteQuestionStore, tmp_path: Path) -> None:
+async def test_answers_to_questions_that_wait_here_are_found_too(store: SqlQuestionStore, tmp_path: Path) -> None:
     known = [(await store.put(Question("s", each, "question", f"部署 {each}?"), "waiting"))[0] for each in "abc"]
     text = (Content("text", "周五 noon"),)
     endings = [Ending("answered", "Ada", "web", text), Ending("answered", "Ada", "web", text), Ending("timeout")]
@@ -67,7 +68,7 @@ async def test_answers_to_questions_that_wait_here_are_found_too(store: SqliteQu
 
 @pytest.mark.parametrize("known", [False, True], ids=["read again", "at once"])
 async def test_a_question_that_somebody_set_back_is_answered_again_before_the_first_answer_is_indexed(
-    store: SqliteQuestionStore, tmp_path: Path, known: bool
+    store: SqlQuestionStore, tmp_path: Path, known: bool
 ) -> None:
     waiting, _ = await store.put(Question("s", "q1", "question", "部署?"), "waiting")
     await answer(store, "q1")
@@ -82,17 +83,17 @@ async def test_a_question_that_somebody_set_back_is_answered_again_before_the_fi
     assert (await found(store, "周六"), await found(store, "周五")) == (["q1"], [])
 
 
-async def test_a_search_finds_what_the_process_before_did_not_index(store: SqliteQuestionStore, tmp_path: Path) -> None:
+async def test_a_search_finds_what_the_process_before_did_not_index(store: SqlQuestionStore, tmp_path: Path) -> None:
     await ask(store, "q1")
     await answer(store, "q1")
     store.close()
-    second = SqliteQuestionStore(tmp_path)
+    second = SqlQuestionStore(Shelf(tmp_path))
     assert await found(second, "周五") == ["q1"]
     second.close()
 
 
 async def test_answers_that_are_not_indexed_become_few_with_each_question(
-    store: SqliteQuestionStore, tmp_path: Path
+    store: SqlQuestionStore, tmp_path: Path
 ) -> None:
     await ask(store, *"abcd")
     await answer(store, *"abcd")
@@ -105,13 +106,13 @@ async def test_answers_that_are_not_indexed_become_few_with_each_question(
 
 async def test_a_file_of_before_keeps_its_words_and_gets_the_new_ones(tmp_path: Path) -> None:
     before = Schema(SCHEMA.migrations[:2], SCHEMA.functions)
-    database = open_database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    database = SqliteDatabase(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
     row = "('s', 'old', 'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0, 'Deploy?', x'90')"
     names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
     database.write(lambda connection: connection.execute(f"INSERT INTO records ({names}, text, choices) VALUES {row}"))
     database.write(lambda connection: connection.execute("UPDATE records SET state = 'answered', answer = '周五'"))
     database.close()
-    store = SqliteQuestionStore(tmp_path)
+    store = SqlQuestionStore(Shelf(tmp_path))
     await ask(store, "new")
     await answer(store, "new")
     assert await found(store, "周五") == ["new", "old"]
@@ -120,7 +121,7 @@ async def test_a_file_of_before_keeps_its_words_and_gets_the_new_ones(tmp_path: 
 
 
 async def test_large_answers_are_indexed_a_few_at_a_time_and_by_their_beginning(
-    store: SqliteQuestionStore, tmp_path: Path
+    store: SqlQuestionStore, tmp_path: Path
 ) -> None:
     ids = [f"q{number}" for number in range(5)]
     await ask(store, *ids)
@@ -135,7 +136,7 @@ async def test_large_answers_are_indexed_a_few_at_a_time_and_by_their_beginning(
     assert unindexed(tmp_path) == 0
 
 
-async def test_a_question_is_found_by_its_beginning(store: SqliteQuestionStore) -> None:
+async def test_a_question_is_found_by_its_beginning(store: SqlQuestionStore) -> None:
     await store.put(Question("s", "long", "question", f"begin {'word ' * 20_000} end"), "waiting")
     assert await found(store, "begin") == ["long"]
     assert await found(store, "end") == []
@@ -144,7 +145,7 @@ async def test_a_question_is_found_by_its_beginning(store: SqliteQuestionStore) 
 
 
 async def test_a_search_ends_when_a_record_was_removed_that_was_not_indexed_yet(
-    store: SqliteQuestionStore, tmp_path: Path
+    store: SqlQuestionStore, tmp_path: Path
 ) -> None:
     await ask(store, "q1", "q2")
     await answer(store, "q1", "q2")
@@ -156,7 +157,7 @@ async def test_a_search_ends_when_a_record_was_removed_that_was_not_indexed_yet(
 
 async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_path: Path) -> None:
     before = Schema(SCHEMA.migrations[:3], SCHEMA.functions)
-    database = open_database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    database = SqliteDatabase(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
     names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
     values = "'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
     text = f"begin {'word ' * 30_000} end"
@@ -169,7 +170,7 @@ async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_
 
     database.write(fill)
     database.close()
-    store = SqliteQuestionStore(tmp_path)
+    store = SqlQuestionStore(Shelf(tmp_path))
     assert await found(store, "begin end 周五") == ["old"]
     assert unindexed(tmp_path) == 0
     store.close()
@@ -177,14 +178,14 @@ async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_
 
 async def test_a_long_question_that_waited_before_is_found_once_it_is_answered(tmp_path: Path) -> None:
     before = Schema(SCHEMA.migrations[:3], SCHEMA.functions)
-    database = open_database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    database = SqliteDatabase(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
     names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
     values = "'s', 'old', 'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
     text = f"begin {'word ' * 30_000} end"
     insert = f"INSERT INTO records ({names}, text, choices) VALUES ({values}, ?, x'90')"
     database.write(lambda connection: connection.execute(insert, (text,)))
     database.close()
-    store = SqliteQuestionStore(tmp_path)
+    store = SqlQuestionStore(Shelf(tmp_path))
     await answer(store, "old")
     assert await found(store, "begin 周五") == ["old"]
     assert await found(store, "end") == []
@@ -195,7 +196,7 @@ async def test_a_long_question_that_waited_before_is_found_once_it_is_answered(t
 
 
 async def test_records_are_found_by_their_ids_without_a_look_at_all_others(
-    store: SqliteQuestionStore, tmp_path: Path
+    store: SqlQuestionStore, tmp_path: Path
 ) -> None:
     await ask(store, "q1", "q2", "q3")
     asked = statements_of(store._database)
@@ -207,7 +208,7 @@ async def test_records_are_found_by_their_ids_without_a_look_at_all_others(
     assert plan[0] == "SEARCH records USING INDEX sqlite_autoindex_records_1 (scope=? AND id=?)"
 
 
-async def test_the_newest_are_found_without_a_look_at_all_others(store: SqliteQuestionStore, tmp_path: Path) -> None:
+async def test_the_newest_are_found_without_a_look_at_all_others(store: SqlQuestionStore, tmp_path: Path) -> None:
     await ask(store, "q1")
     with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection:
         newest = "SELECT records.* FROM records WHERE records.scope = ? ORDER BY records.seq DESC LIMIT ?"
@@ -215,9 +216,7 @@ async def test_the_newest_are_found_without_a_look_at_all_others(store: SqliteQu
     assert plan == ["SEARCH records USING INDEX records_in_scope (scope=?)"]
 
 
-async def test_a_question_that_is_asked_waits_for_few_words_of_others(
-    store: SqliteQuestionStore, tmp_path: Path
-) -> None:
+async def test_a_question_that_is_asked_waits_for_few_words_of_others(store: SqlQuestionStore, tmp_path: Path) -> None:
     long = "x" * 200_000
     for each in ("q1", "q2"):
         await store.put(Question("s", each, "question", long), "waiting")

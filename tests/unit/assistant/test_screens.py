@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from support.waiting import until
 
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant import wire
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.screens import Screen, Screens
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import Answer, Content, Event, Question
 
 TOKEN = "test-token"
@@ -37,7 +38,7 @@ def told(heard: list[bytes]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("nickname", ["", " \t"])
 async def test_who_logs_in_without_a_name_gets_one_that_nobody_beside_them_has(tmp_path: Path, nickname: str) -> None:
-    assistant = Assistant(SqliteQuestionStore(tmp_path))
+    assistant = Assistant(SqlQuestionStore(Shelf(tmp_path)))
     screens, heard = Screens(assistant, Scopes({"me": TOKEN}, {}, open_to_all=False)), list[bytes]()
     screen = await logged_in(screens, heard, nickname)
     assert screen.nickname == f"User_{screen.id[:8]}"
@@ -54,7 +55,7 @@ async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_b
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scopes = Scopes({"me": TOKEN}, {}, open_to_all=False)
-    assistant = Assistant(SqliteQuestionStore(tmp_path))
+    assistant = Assistant(SqlQuestionStore(Shelf(tmp_path)))
     screens, heard = Screens(assistant, scopes), list[bytes]()
     await logged_in(screens, heard)
     scope, tell = scopes.of_token(TOKEN), screens._tell_ending

@@ -16,9 +16,10 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
+from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import (
     Answer,
     Choice,
@@ -82,7 +83,7 @@ class Place:
         self.opened: list[Assistant] = []
 
     def start(self, **options: float) -> Assistant:
-        assistant = Assistant(SqliteQuestionStore(self.folder), **options)
+        assistant = Assistant(SqlQuestionStore(Shelf(self.folder)), **options)
         assistant.listen(self.news.append)
         self.opened.append(assistant)
         return assistant
@@ -236,14 +237,14 @@ async def test_a_restart_goes_on_with_what_waits(place: Place) -> None:
 
 
 async def test_what_timed_out_while_nothing_ran_is_closed_at_once(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0, moment=Moment)
+    store = SqlQuestionStore(Shelf(tmp_path), clock=lambda: 1000.0, moment=Moment)
     await store.put(ASKED, "waiting")
     store.close()
     assert (await asyncio.wait_for(place.start(overdue=0).wait("s", "q1"), PATIENCE)).state == "timeout"
 
 
 async def test_an_answer_that_came_while_nothing_ran_counts(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0, moment=Moment)
+    store = SqlQuestionStore(Shelf(tmp_path), clock=lambda: 1000.0, moment=Moment)
     await store.put(ASKED, "waiting")
     store.close()
     assistant = place.start(overdue=60)
@@ -300,7 +301,7 @@ async def test_what_another_process_has_ended_is_let_go_when_it_is_answered_here
 
 
 async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_asked(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: 4e9, moment=Moment)
+    store = SqlQuestionStore(Shelf(tmp_path), clock=lambda: 4e9, moment=Moment)
     await store.put(other(timeout=0), "waiting")
     store.close()
     assert (await asyncio.wait_for(place.start().wait("s", "q1"), PATIENCE)).state == "timeout"
@@ -308,7 +309,7 @@ async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_asked(pla
 
 @pytest.mark.skipif(not moment().boot, reason="this system does not tell one start of the machine from another")
 async def test_a_clock_that_was_set_forward_ends_no_question_of_the_last_process(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: time.time() - 86_400)  # set right by a day since then
+    store = SqlQuestionStore(Shelf(tmp_path), clock=lambda: time.time() - 86_400)  # set right by a day since then
     await store.put(other(timeout=600), "waiting")
     store.close()
     assert (await place.start(overdue=0).wait("s", "q1", 0.2)).state == "waiting"

@@ -12,10 +12,11 @@ from support.loop_clock import outlast
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server, questions_of
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.assistant.values import Content, Inquiry, Question
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
@@ -27,7 +28,7 @@ class Desk:
     """A client, and the person at the other end."""
 
     def __init__(self, folder: Path, **limits: int) -> None:
-        self.assistant = Assistant(SqliteQuestionStore(folder))
+        self.assistant = Assistant(SqlQuestionStore(Shelf(folder)))
         self.scopes = Scopes({}, {}, open_to_all=True)
         self.scope = self.scopes.of_caller(None)
         options = ToolOptions(**{"shortest": 1, **limits})

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.unasked import Lent
 from transcript_mcp.assistant.values import Event, HistoryQuery, Question
 
@@ -37,7 +38,7 @@ class Place:
 
     def start(self, lease: float = 60.0) -> Assistant:
         """Another process's assistant, in place of the one before."""
-        self.assistant = Assistant(SqliteQuestionStore(self.folder), lease=lease)
+        self.assistant = Assistant(SqlQuestionStore(Shelf(self.folder)), lease=lease)
         self.assistant.listen(self.news.append)
         return self.assistant
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest_asyncio
 
-from transcript_mcp.io_bridge import Bridge, Limits, SqliteQueueStore
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.io_bridge import Bridge, Limits, SqlQueueStore
 
 MakeBridge = Callable[..., Bridge]
 
@@ -17,7 +18,7 @@ async def make_bridge(tmp_path: Path) -> AsyncIterator[MakeBridge]:
     made: list[Bridge] = []
 
     def make(limits: Limits | None = None, **options: Any) -> Bridge:
-        made.append(Bridge(SqliteQueueStore(tmp_path / "hub", limits), **options))
+        made.append(Bridge(SqlQueueStore(Shelf(tmp_path / "hub"), limits), **options))
         return made[-1]
 
     yield make

@@ -9,7 +9,8 @@ from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import QueueFullError, StoreError
-from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqliteQueueStore
+from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqlQueueStore
 from transcript_mcp.io_bridge.values import Addressee, Direction, Item
 
 MakeBridge = Callable[..., Bridge]
@@ -93,7 +94,7 @@ async def test_who_waited_longest_is_served_first(bridge: Bridge) -> None:
 async def test_an_input_that_comes_while_the_queue_is_looked_at_is_handed_over_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Store(SqliteQueueStore):
+    class Store(SqlQueueStore):
         looked = False
 
         async def take(self, session: str, direction: Direction) -> Item | None:
@@ -103,7 +104,7 @@ async def test_an_input_that_comes_while_the_queue_is_looked_at_is_handed_over_a
                 await bridge.send_input(session, "just then")
             return found
 
-    bridge = Bridge(Store(tmp_path / "hub"))
+    bridge = Bridge(Store(Shelf(tmp_path / "hub")))
     monkeypatch.setattr(bridge, "_watch", lambda: None)  # what looks at the queues every second
     assert (await got(waiting(bridge))).text == "just then"
     bridge.close()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from nanobot_transcript.sql.dialect import open_database
+from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.search import MOST_FOUND, Found, Hit, search
 
@@ -25,7 +25,7 @@ class Post:
     """Projects 1 and 2 with messages in them."""
 
     def __init__(self, folder: Path) -> None:
-        self.database = open_database(folder / "mail.sqlite3", folder / "mail.lock", SCHEMA, busy=5)
+        self.database = SqliteDatabase(folder / "mail.sqlite3", folder / "mail.lock", SCHEMA, busy=5)
         self.texts: dict[str, Text] = {}
         self.words: dict[str, list[list[str]]] = {}
         self.database.write(
@@ -220,7 +220,7 @@ def test_other_projects_are_not_searched(post: Post) -> None:
 
 
 def test_a_store_without_a_file_has_no_messages(tmp_path: Path) -> None:
-    database = open_database(tmp_path / "none" / "mail.sqlite3", tmp_path / "mail.lock", SCHEMA, busy=1)
+    database = SqliteDatabase(tmp_path / "none" / "mail.sqlite3", tmp_path / "mail.lock", SCHEMA, busy=1)
     assert search(database, 1, "plan", 5) == Found([], ())
     assert not (tmp_path / "none").exists()
 

@@ -10,7 +10,7 @@ import pytest
 
 from nanobot_transcript.errors import QueueFullError, StoreUnavailableError
 from nanobot_transcript.sql.contract import Database, Schema, Sql
-from nanobot_transcript.sql.dialect import open_database
+from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.sdk.transactions import OneByOneError, Transactions
 
 SCHEMA = Schema(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
@@ -18,7 +18,7 @@ SCHEMA = Schema(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    made = open_database(tmp_path / "kept.sqlite3", tmp_path / ".lock", SCHEMA, busy=5)
+    made = SqliteDatabase(tmp_path / "kept.sqlite3", tmp_path / ".lock", SCHEMA, busy=5)
     yield made
     made.close()
 
@@ -114,7 +114,7 @@ async def test_a_teller_that_fails_hinders_nobody(database: Database, caplog: py
 
 async def test_a_transaction_that_cannot_be_made_fails_all_who_share_it(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    nowhere = Transactions(open_database(tmp_path / "file" / "kept.sqlite3", tmp_path / ".lock", SCHEMA, busy=5))
+    nowhere = Transactions(SqliteDatabase(tmp_path / "file" / "kept.sqlite3", tmp_path / ".lock", SCHEMA, busy=5))
     outcomes = await asyncio.gather(*(nowhere.write(keep(word)) for word in ("a", "b")), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StoreUnavailableError] * 2
 

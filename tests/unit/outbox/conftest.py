@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from nanobot_transcript.coordination.files.signals import FileSignals
 from nanobot_transcript.outbox import Outbox, OutboxLimits
 
 MakeOutbox = Callable[..., Outbox]
+
+in_a_file = pytest.mark.parametrize("make_outbox", ["sqlite"], indirect=True)
+"""For what is so in a file alone."""
 
 
 class Clock:
@@ -27,13 +31,16 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-def make_outbox(base_dir: Path, clock: Clock) -> Iterator[MakeOutbox]:
-    """``make_outbox(lease=5)``: one more outbox object on ``base_dir``, as another process would have."""
+@pytest.fixture(params=["sqlite", "postgres"])
+def make_outbox(request: pytest.FixtureRequest, base_dir: Path, clock: Clock) -> Iterator[MakeOutbox]:
+    """``make_outbox(lease=5)``: one more outbox object on ``base_dir``, as another process would have; and again over
+    tables in PostgreSQL.
+    """
     opened: list[Outbox] = []
+    place = base_dir if request.param == "sqlite" else request.getfixturevalue("engine")
 
     def make(**limits: Any) -> Outbox:
-        opened.append(Outbox(base_dir, OutboxLimits(**limits), clock=clock))
+        opened.append(Outbox(place, OutboxLimits(**limits), clock=clock, signals=FileSignals(base_dir)))
         return opened[-1]
 
     yield make

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from support.waiting import PATIENCE
+from unit.outbox.conftest import in_a_file
 
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.outbox import Action, Outbox
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.sql.contract import Schema
-from nanobot_transcript.sql.dialect import open_database
+from nanobot_transcript.sql.sqlite import SqliteDatabase
 
 KEY = "feishu:oc_1"
 MakeOutbox = Callable[..., Outbox]
@@ -33,6 +34,7 @@ def changed(base_dir: Path, statement: str) -> None:
     connection.close()
 
 
+@in_a_file
 def test_folders_and_files_are_private(outbox: Outbox, base_dir: Path) -> None:
     old = os.umask(0)
     try:
@@ -45,6 +47,7 @@ def test_folders_and_files_are_private(outbox: Outbox, base_dir: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
+@in_a_file
 @pytest.mark.parametrize("body", [b"garbage", b"x" * 100_000, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_database_is_kept_aside(
     make_outbox: MakeOutbox, base_dir: Path, body: bytes, caplog: pytest.LogCaptureFixture
@@ -59,6 +62,7 @@ def test_a_file_that_is_no_database_is_kept_aside(
     assert "kept as" in caplog.text
 
 
+@in_a_file
 def test_a_file_that_is_damaged_while_in_use_is_kept_aside(
     outbox: Outbox, make_outbox: MakeOutbox, base_dir: Path
 ) -> None:
@@ -75,6 +79,7 @@ def test_a_file_that_is_damaged_while_in_use_is_kept_aside(
     assert [one.status(post_id).state for one in (outbox, other)] == ["queued"] * 2
 
 
+@in_a_file
 def test_a_database_that_lost_its_tables_is_kept_aside(outbox: Outbox, base_dir: Path) -> None:
     outbox.post(KEY, "text")
     outbox.close()
@@ -82,9 +87,10 @@ def test_a_database_that_lost_its_tables_is_kept_aside(outbox: Outbox, base_dir:
     assert outbox.status(outbox.post(KEY, "again")).state == "queued"
 
 
+@in_a_file
 def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_outbox: MakeOutbox) -> None:
     path = database(base_dir)
-    older = open_database(path, path.with_name("lock"), Schema(MIGRATIONS[:2]), busy=5)
+    older = SqliteDatabase(path, path.with_name("lock"), Schema(MIGRATIONS[:2]), busy=5)
     insert = (
         "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
         " lease_until, uncertain_since) VALUES (?, 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"
@@ -102,9 +108,10 @@ def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_ou
     assert [answer.message_id for answer in outbox.answers("under way")] == ["om_1", "om_2"]
 
 
+@in_a_file
 def test_what_came_early_in_an_older_version_is_adopted_by_its_post(base_dir: Path, make_outbox: MakeOutbox) -> None:
     path = database(base_dir)
-    older = open_database(path, path.with_name("lock"), Schema(MIGRATIONS[:3]), busy=5)
+    older = SqliteDatabase(path, path.with_name("lock"), Schema(MIGRATIONS[:3]), busy=5)
     insert = (
         "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
         " lease_until, uncertain_since) VALUES ('a post', 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"
@@ -123,6 +130,7 @@ def test_what_came_early_in_an_older_version_is_adopted_by_its_post(base_dir: Pa
     assert [answer.message_id for answer in outbox.answers("a post")] == ["om_2"]
 
 
+@in_a_file
 def test_a_newer_database_is_left_untouched(outbox: Outbox, base_dir: Path) -> None:
     outbox.post(KEY, "text")
     outbox.close()
@@ -135,6 +143,7 @@ def test_a_newer_database_is_left_untouched(outbox: Outbox, base_dir: Path) -> N
     assert database(base_dir).read_bytes() == before
 
 
+@in_a_file
 def test_a_database_that_was_removed_is_made_again(outbox: Outbox, base_dir: Path) -> None:
     outbox.post(KEY, "text")
     for path in database(base_dir).parent.iterdir():
@@ -143,6 +152,7 @@ def test_a_database_that_was_removed_is_made_again(outbox: Outbox, base_dir: Pat
     assert outbox.status(outbox.post(KEY, "again")).state == "queued"
 
 
+@in_a_file
 @pytest.mark.parametrize("what", ["folder", "outbox.db", "outbox.db-wal"])
 def test_a_link_in_the_way_is_refused(outbox: Outbox, base_dir: Path, tmp_path: Path, what: str) -> None:
     elsewhere = tmp_path / "elsewhere"

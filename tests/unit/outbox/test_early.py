@@ -1,11 +1,11 @@
 """Answers that come before anybody has noted where their post stands."""
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.outbox.conftest import in_a_file
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, Outbox, Receipt
@@ -32,12 +32,9 @@ def press(message_id: str = "om_1", **fields: Any) -> Action:
     return Action(message_id, {"ok": 1}, "on_ada", "Ada", **fields)
 
 
-def kept(base_dir: Path) -> int:
+def kept(outbox: Outbox) -> int:
     """How many early answers lie on the disk."""
-    with sqlite3.connect(base_dir / ".state" / "outbox" / "outbox.db") as connection:
-        count = connection.execute("SELECT count(*) FROM early").fetchone()[0]
-    connection.close()
-    return count
+    return outbox._database.read(lambda db: db.execute("SELECT count(*) FROM early").fetchone()[0], 0)
 
 
 def told(outbox: Outbox, job: Job) -> list[str]:
@@ -56,7 +53,7 @@ def test_a_press_that_comes_first_is_kept_for_whoever_asked_and_the_bots_may_hav
     (answer,) = outbox.answers(job.id)
     assert (answer.kind, answer.value, answer.form) == ("action", {"ok": 1}, {"why": "green"})
     assert (answer.sender, answer.sender_name, answer.message_id, answer.ts) == ("on_ada", "Ada", "om_1", pressed_ms)
-    assert kept(base_dir) == 0
+    assert kept(outbox) == 0
 
 
 @pytest.mark.parametrize("how", ["reply_to", "root_id"])
@@ -157,14 +154,14 @@ def test_what_can_be_no_answer_is_not_kept(outbox: Outbox, base_dir: Path, field
     under_way(outbox)
     assert not outbox.offer_reply(reply(**{"reply_to": "om_1", **fields}))
     assert not outbox.offer_action(press(""))
-    assert kept(base_dir) == 0
+    assert kept(outbox) == 0
 
 
 def test_nothing_is_kept_where_no_post_is_under_way(outbox: Outbox, base_dir: Path) -> None:
     def offer() -> None:
         assert not outbox.offer_action(press("om_1"))
         assert not outbox.offer_reply(reply(reply_to="om_1"))
-        assert kept(base_dir) == 0
+        assert kept(outbox) == 0
 
     waiting = outbox.post(KEY, "not taken yet")
     offer()
@@ -181,7 +178,7 @@ def test_only_what_is_said_in_the_chat_of_a_post_under_way_is_kept(outbox: Outbo
     job = under_way(outbox)
     outbox.offer_reply(reply("om_7", reply_to="om_1"), OTHER)
     outbox.offer_action(press(session_key=OTHER))
-    assert kept(base_dir) == 0
+    assert kept(outbox) == 0
     outbox.offer_reply(reply("om_8", reply_to="om_1"), KEY)
     outbox.offer_action(press(session_key=KEY))
     outbox.offer_reply(reply("om_9", reply_to="om_1"))  # nobody knows where
@@ -221,9 +218,9 @@ def test_nothing_stays_when_no_post_is_under_way_any_more(
 ) -> None:
     job = under_way(outbox)
     outbox.offer_reply(reply(reply_to="om_1"), chat)
-    assert kept(base_dir) == 1
+    assert kept(outbox) == 1
     ends(outbox, clock, job, how)
-    assert kept(base_dir) == 0
+    assert kept(outbox) == 0
 
 
 def test_a_post_that_ends_takes_nothing_from_another_one(outbox: Outbox) -> None:
@@ -242,7 +239,7 @@ def test_a_post_that_has_had_enough_answers_gets_no_early_ones(outbox: Outbox, b
     outbox.sent(job, "om_1")
     assert outbox.answers(job.id) == []
     outbox.sent(other, "om_2")
-    assert kept(base_dir) == 0
+    assert kept(outbox) == 0
 
 
 def test_a_post_that_is_noted_between_the_two_steps_of_an_offer_gets_the_answer(outbox: Outbox) -> None:
@@ -257,6 +254,7 @@ def test_a_post_that_is_noted_between_the_two_steps_of_an_offer_gets_the_answer(
     assert told(outbox, job) == ["om_1"]
 
 
+@in_a_file
 @pytest.mark.parametrize("chat", [KEY, None])
 @pytest.mark.parametrize(
     "erase", [{"sender": "on_ada"}, {"session_key": KEY}, {"sender": "on_ada", "session_key": KEY}]
@@ -272,11 +270,12 @@ def test_an_early_answer_is_erased_from_the_disk(
     outbox.close()
     files = b"".join(path.read_bytes() for path in (base_dir / ".state" / "outbox").iterdir())
     assert b"secret word" not in files
-    assert kept(base_dir) == 1
+    assert kept(outbox) == 1
     outbox.sent(other, "om_2")
     assert told(outbox, other) == ["om_10"]
 
 
+@in_a_file
 def test_what_was_kept_early_and_not_needed_is_gone_after_the_erasing(outbox: Outbox, base_dir: Path) -> None:
     job = under_way(outbox)
     outbox.offer_reply(reply(reply_to="om_7", content="a secret word"))
@@ -304,7 +303,7 @@ def test_a_flood_while_a_post_is_under_way_is_kept_up_to_a_bound(
     outbox.offer_action(press(session_key=KEY))
     for number in range(210):
         outbox.offer_reply(reply(f"om_r{number}", reply_to="om_x"), KEY)
-    assert kept(base_dir) == 200
+    assert kept(outbox) == 200
     assert "om_r209" in caplog.text
     outbox.offer_action(press("om_2", session_key=OTHER))
     outbox.sent(job, "om_1")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.outbox.conftest import in_a_file
 
 from nanobot_transcript.errors import DeliveryError, InvalidPostError, MessageGoneError, NoAnswerError, UnknownPostError
 from nanobot_transcript.outbox import Outbox, OutboxServer, Revision
@@ -122,6 +123,7 @@ async def test_what_may_succeed_later_is_tried_again(
     assert shown == [{"v": 1}] * again
 
 
+@in_a_file
 def test_looking_for_cards_that_cannot_be_shown_waits_for_nobody(outbox: Outbox, base_dir: Path, clock: Any) -> None:
     """A card of a post that was refused waits until the post is removed; bots look every quarter of a second."""
     outbox.post(KEY, card={"v": 0}, idempotency_key="refused")
@@ -185,6 +187,7 @@ def test_what_cannot_be_replaced_is_refused(outbox: Outbox) -> None:
             outbox.revise("nothing", card)  # type: ignore[arg-type]
 
 
+@in_a_file
 def test_what_is_erased_leaves_no_card_behind(outbox: Outbox, base_dir: Path) -> None:
     outbox.revise(sent(outbox), {"v": "a secret answer"})
     assert outbox.forget(session_key=KEY) == 1

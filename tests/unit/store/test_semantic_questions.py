@@ -596,10 +596,10 @@ async def test_appending_on_an_event_loop_needs_no_thread_unless_the_disk_is_wai
 ) -> None:
     """Q18: direct for fsync=never, a thread for fsync=always (a paused lock holder: tests/integration)."""
     async with AsyncGroupTranscriptStore(tmp_path / "direct") as direct:
-        assert direct.sync.backend.blocking is False
+        assert direct.sync.backend.append_blocks is False
         assert await direct.append(KEY, "user", "x", "on_ada", "om_1") is True
     async with AsyncGroupTranscriptStore(tmp_path / "synced", fsync="always") as synced:
-        assert synced.sync.backend.blocking is True
+        assert synced.sync.backend.append_blocks is True
         got = await asyncio.gather(*(synced.append(KEY, "user", "x", "on_ada", f"om_{n % 5}") for n in range(20)))
         assert sum(got) == 5
 

@@ -1,22 +1,24 @@
-"""The queues in one SQLite file that several processes may share."""
+"""The queues in tables that several processes may share."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.io_bridge.arrivals import Arrivals
 from transcript_mcp.io_bridge.schema import SCHEMA
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.transactions import Transactions
 
-__all__ = ["SqliteQueueStore"]
+if TYPE_CHECKING:
+    from nanobot_transcript.coordination.contract import Processes
+    from nanobot_transcript.sql.dialect import Shelf
+
+__all__ = ["SqlQueueStore"]
 
 _BUSY: Final = 10.0
 _DAY: Final = 86_400.0
@@ -28,13 +30,13 @@ _ANY_FREE: Final = "SELECT 1 FROM items WHERE session = ? AND direction = ? AND 
 _FREE: Final = "SELECT seq, text FROM items WHERE session = ? AND direction = ? AND holder IS NULL ORDER BY seq LIMIT 1"
 _SESSIONS: Final = """
 SELECT chosen.*,
-    coalesce(sum(direction = 'in'), 0) AS inputs,
-    coalesce(sum(direction = 'in' AND holder IS NOT NULL AND delivered), 0) AS unconfirmed,
+    count(CASE WHEN direction = 'in' THEN 1 END) AS inputs,
+    count(CASE WHEN direction = 'in' AND holder IS NOT NULL AND delivered THEN 1 END) AS unconfirmed,
     coalesce(sum(CASE direction WHEN 'in' THEN size END), 0) AS input_bytes,
-    coalesce(sum(direction = 'out'), 0) AS outputs,
+    count(CASE WHEN direction = 'out' THEN 1 END) AS outputs,
     coalesce(sum(CASE direction WHEN 'out' THEN size END), 0) AS output_bytes
 FROM (SELECT id, created_ts, active_ts FROM sessions ORDER BY active_ts DESC LIMIT ?) AS chosen
-LEFT JOIN items ON session = id GROUP BY id ORDER BY active_ts DESC
+LEFT JOIN items ON session = id GROUP BY id, chosen.created_ts, active_ts ORDER BY active_ts DESC
 """
 _QUEUE: Final = """
 SELECT seq, direction, substr(text, 1, ?) AS text, size, created_ts,
@@ -43,24 +45,28 @@ FROM items WHERE session = ? ORDER BY seq LIMIT ?
 """
 
 
-class SqliteQueueStore:
-    """``QueueStore`` in ``folder``/io.sqlite3. For one event loop; the folder is made when something is put."""
+class SqlQueueStore:
+    """``QueueStore`` on a ``shelf``, in a folder as io.sqlite3. For one event loop; all is made when something is put.
+
+    Whether a process lives, those say who share the tables: ``processes``, by default files in the shelf's folder.
+    """
 
     def __init__(
         self,
-        folder: Path,
+        shelf: "Shelf",
         limits: Limits | None = None,
         *,
-        clock: Callable[[], float] = time.time,
+        processes: "Processes | None" = None,
+        clock: Callable[[], float] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database = open_database(folder / "io.sqlite3", folder / "io.lock", SCHEMA, busy=_BUSY)
-        self._processes = FileProcesses(folder, "io.holders")
-        self._arrivals = Arrivals(folder / "io.arrivals")
+        self._database = shelf.database("io", SCHEMA, file="io.sqlite3", lock="io.lock", busy=_BUSY)
+        self._processes = processes or FileProcesses(shelf.folder, "io.holders")
+        self._arrivals = Arrivals(shelf.folder / "io.arrivals")
         self._holder: str | None = None
         self._joining = threading.Lock()
         self._limits = limits or Limits()
-        self._clock = clock
+        self._clock = clock or shelf.clock
         self._monotonic = monotonic
         self._ticked = monotonic()
         self._edition: int | None = None
@@ -181,9 +187,7 @@ class SqliteQueueStore:
             db.execute(f"DELETE FROM sessions WHERE {empty}", (now - min(_DAY, self._limits.keep),))
             return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
 
-        removed = await self._transactions.write(work)
-        await in_thread(self._processes.tidy)
-        return removed
+        return await self._transactions.write(work)
 
     def close(self) -> None:
         self._database.close()
@@ -279,7 +283,6 @@ class SqliteQueueStore:
             return self._holder
 
     def _tidy(self) -> None:
-        self._processes.tidy()
         self._arrivals.tidy(self._processes.alive)
 
 

@@ -1,11 +1,9 @@
-"""Questions in one SQLite file."""
+"""Questions in tables."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -13,12 +11,11 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
-from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
-from transcript_mcp.assistant.tables import SCHEMA, index, index_later, is_indexed
+from transcript_mcp.assistant.tables import SCHEMA, index, index_later, index_new, is_indexed
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -32,7 +29,10 @@ from transcript_mcp.assistant.values import (
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.transactions import OneByOneError, Then, Transactions
 
-__all__ = ["SqliteQuestionStore"]
+if TYPE_CHECKING:
+    from nanobot_transcript.sql.dialect import Shelf
+
+__all__ = ["SqlQuestionStore"]
 
 logger = logging.getLogger(__name__)
 
@@ -75,16 +75,18 @@ _CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choice, ...])
 _CONTENTS: Final = msgspec.msgpack.Decoder(tuple[Content, ...])
 
 
-class SqliteQuestionStore:
-    """The file ``assistant.sqlite3`` in ``folder``. ``clock`` gives seconds since 1970, ``moment`` the same moment
-    by a clock that nobody sets.
+class SqlQuestionStore:
+    """``QuestionStore`` on a ``shelf``, in a folder as ``assistant.sqlite3``. ``clock`` gives seconds since 1970,
+    ``moment`` the same moment by a clock that nobody sets.
     """
 
     def __init__(
-        self, folder: Path, *, clock: Callable[[], float] = time.time, moment: Callable[[], Moment] = moment
+        self, shelf: "Shelf", *, clock: Callable[[], float] | None = None, moment: Callable[[], Moment] = moment
     ) -> None:
-        self._database = open_database(folder / "assistant.sqlite3", folder / ".assistant.lock", SCHEMA, busy=_BUSY)
-        self._clock = clock
+        self._database = shelf.database(
+            "assistant", SCHEMA, file="assistant.sqlite3", lock=".assistant.lock", busy=_BUSY
+        )
+        self._clock = clock or shelf.clock
         self._moment = moment
         self._transactions = Transactions(self._database)
 
@@ -203,7 +205,7 @@ class SqliteQuestionStore:
         """See ``QuestionStore``."""
         limit = max(1, min(query.limit, _MOST))
         words = expression(query.text, scopes) if query.text.strip() else ""
-        if words is None:
+        if words is None or not scopes:
             return HistoryPage(())
         if words:
             await self._index()
@@ -246,6 +248,8 @@ class SqliteQuestionStore:
         added = connection.execute(_INSERT, values).rowcount
         index(connection, _INDEXED_WITH_EACH)
         row = connection.execute(_ONE, (question.scope, question.id)).fetchone()
+        if added == 1:
+            index_new(connection, row["seq"])
         return _record(row), added == 1
 
     async def _index(self) -> None:
@@ -289,9 +293,8 @@ def _conditions(scopes: tuple[str, ...], query: HistoryQuery) -> tuple[list[str]
         values.extend(named)
     if query.keys:  # beside the ids, which have an index
         ids, keys = query.ids[:_MOST], query.keys[:_MOST]
-        conditions.append(
-            f"(records.id IN ({_marks(ids)}) OR (records.scope, records.id) IN (VALUES {_marks(keys, '(?, ?)')}))"
-        )
+        by_id = f"records.id IN ({_marks(ids)}) OR " if ids else ""
+        conditions.append(f"({by_id}(records.scope, records.id) IN (VALUES {_marks(keys, '(?, ?)')}))")
         values.extend((*ids, *chain.from_iterable(keys)))
     return conditions, values
 

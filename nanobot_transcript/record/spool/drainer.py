@@ -1,0 +1,203 @@
+"""Hands on what waits in a spool: batches of one chat each, in their order, until the record has them."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.record.spool.limits import pause_after
+from nanobot_transcript.store import shape
+from nanobot_transcript.store.contract import FarBackend
+from nanobot_transcript.store.lines.fold import is_op, is_part_of
+from nanobot_transcript.store.lines.ids import ids_of, is_sent
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record.spool.folder import Folder
+    from nanobot_transcript.record.spool.spool import Job, Spool
+
+__all__ = ["Drainer"]
+
+logger = logging.getLogger(__name__)
+
+_LEAST: Final = 0.1
+_IDLE: Final = 1.0
+"""Seconds after which one looks what can be tidied up."""
+
+
+class Drainer:
+    """One thread. While the record cannot be written to it pauses, longer each time, and says so once. What the record
+    can never take is put aside.
+    """
+
+    def __init__(self, far: FarBackend, spool: "Spool", pause: Callable[[int], float] = pause_after) -> None:
+        self._far: FarBackend = far
+        self._spool: Spool = spool
+        self._pause: Callable[[int], float] = pause
+        self._failures: int = 0
+        self._since: float = 0.0
+        self._hurried: bool = False
+        self._awaited: threading.Condition = threading.Condition(spool.lock)
+        """Ends a pause."""
+        self._closing: bool = False
+        self._identity: str = ""
+        self._thread: threading.Thread = threading.Thread(target=self._run, name="transcript-spool", daemon=True)
+        self.error: str = ""
+        """Why nothing can be handed on; empty when it can."""
+        self.known: int = 0
+        """Lines that the record had already."""
+
+    def start(self) -> None:
+        """Begin; once."""
+        self._thread.start()
+
+    @property
+    def is_away(self) -> bool:
+        """True while the record cannot be written to."""
+        return self._failures > 0
+
+    def hurry(self) -> None:
+        """The record was heard of: end the pause."""
+        with self._spool.lock:
+            self._hurried = True
+            self._awaited.notify()
+
+    def finish(self, timeout: float) -> bool:
+        """Hand on what waits, with one attempt if the record is away, and end; False when ``timeout`` seconds were not
+        enough, or the record cannot be written to. Then the spool is closed, now or once that call has ended.
+        """
+        with self._spool.lock:
+            self._closing = True
+            self._awaited.notify()
+            self._spool.written.notify()
+        self._thread.join(timeout)
+        return not (self._thread.is_alive() or self.is_away)
+
+    def _run(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                try:
+                    more = self._hand_on(*job)
+                except Exception as error:  # noqa: BLE001 - whatever it is, what waits is not to be lost
+                    self._spool.give_back(job, more=True)
+                    if self._failed(error):
+                        return
+                else:
+                    self._worked()
+                    self._spool.give_back(job, more=more)
+        finally:
+            self._spool.close()
+
+    def _next(self) -> "Job | None":
+        """What to hand on now; None at the end."""
+        while True:
+            self._tidy()
+            with self._spool.lock:
+                job = self._spool.take()
+                if job is not None or self._closing:
+                    return job
+                self._spool.written.wait(_IDLE)
+
+    def _tidy(self) -> None:
+        try:
+            self._spool.tidy()
+        except (StoreError, OSError) as error:
+            logger.warning("The spool in %s cannot be tidied up: %s", self._spool.base, error)
+
+    # -- one batch
+
+    def _hand_on(self, folder: "Folder", session_key: str) -> bool:
+        """True when there is more of that chat. Raises StoreErrors and whatever a backend raises."""
+        if not self._is_for(folder):
+            return True
+        batch = folder.batch(session_key)
+        if batch.lines:
+            try:
+                self._send(session_key, batch.lines)
+            except InvalidEntryError:
+                self._send_singly(session_key, batch.lines)
+        folder.move(session_key, batch.place)
+        return batch.more
+
+    def _is_for(self, folder: "Folder") -> bool:
+        self._identity = self._identity or self._far.identity()
+        if folder.belongs_to(self._identity):
+            return True
+        folder.foreign = True
+        logger.error(
+            "%s holds lines for another record than %s; they are kept there. To hand them on to this one all the same, "
+            "remove %s and start again.",
+            folder.base,
+            self._far.place,
+            folder.base / ".state" / "record",
+        )
+        return False
+
+    def _send(self, session_key: str, lines: Sequence[Entry]) -> None:
+        answers = self._far.write_many(session_key, lines, _now())
+        for entry, new in zip(lines, answers, strict=True):
+            if not new:
+                self.known += 1
+                self._complete(session_key, entry)
+
+    def _send_singly(self, session_key: str, lines: Sequence[Entry]) -> None:
+        """One that the record can never take does not keep the others back."""
+        for entry in lines:
+            try:
+                self._send(session_key, [entry])
+            except InvalidEntryError as error:
+                logger.error("%s: the record refuses a line, which is put aside: %s", session_key, error)
+                refused = self._spool.refused
+                if refused is not None:
+                    refused.apply(session_key, entry) if is_op(entry) else refused.append(session_key, entry)
+
+    def _complete(self, session_key: str, entry: Entry) -> None:
+        """Of a message of which the record has only a part, give it the whole: whoever wrote it was told that it was
+        new.
+        """
+        if is_op(entry) or not is_sent(entry):
+            return
+        target = ids_of(entry)[0]
+        known = self._far.get(session_key, target)
+        if known is None or not is_part_of(known, entry):
+            return
+        op = shape.op("edit", target, entry["content"], entry["sender"], entry["ts"], {})
+        op["mark"] = f"whole:{target}:{len(entry['content'])}"  # the same when it is done again
+        op["rts"] = entry.get("rts", op["ts"])  # pyright: ignore[reportGeneralTypeIssues]
+        self._far.write_many(session_key, [op], _now())
+
+    # -- the record comes and goes
+
+    def _failed(self, error: Exception) -> bool:
+        """Pause; True when it is the end."""
+        self.error = str(error)
+        if not self._failures:
+            self._since = time.monotonic()
+            told = logger.warning if isinstance(error, StoreError) else logger.exception
+            told("%s cannot be written to; what is said is kept in %s: %s", self._far.place, self._spool.base, error)
+            self._spool.tell(self.error)
+        self._failures += 1
+        self._identity = ""  # another record may be there when it comes back
+        pause = self._pause(self._failures)
+        with self._spool.lock:
+            self._spool.sent.notify_all()  # nobody need wait any more
+            if self._closing:
+                return True
+            at_least = min(pause, _LEAST)  # the record may be read while it cannot be written to
+            self._awaited.wait_for(lambda: self._closing, at_least)
+            self._awaited.wait_for(lambda: self._hurried or self._closing, pause - at_least)
+            self._hurried = False
+        return False
+
+    def _worked(self) -> None:
+        if self._failures:
+            seconds = time.monotonic() - self._since
+            logger.info("%s can be written to again after %.0f s; what waited is handed on", self._far.place, seconds)
+            self._failures, self.error = 0, ""
+            self._spool.tell("")
+
+
+def _now() -> float:
+    return cast("float", time.time_ns() // 1_000_000)

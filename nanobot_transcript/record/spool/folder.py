@@ -1,0 +1,231 @@
+"""One folder of a spool: a transcript store of its own, and how far its lines have been handed on.
+
+Besides what every store keeps, ``.state/sent`` holds a place for each chat, and ``.state/record`` names the record into
+which the lines go, once the first of them was handed on.
+"""
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidCursorError, StoreError
+from nanobot_transcript.files.descriptors import open_read
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout, make_folders, stem_of
+from nanobot_transcript.files.replace import write_whole
+from nanobot_transcript.files.usage import folder_size
+from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
+from nanobot_transcript.store.jsonl.keys import key_of
+from nanobot_transcript.store.jsonl.segments import Segments
+from nanobot_transcript.store.lines.codec import decode, encode
+from nanobot_transcript.store.lines.fold import is_erasure_mark
+
+__all__ = ["Batch", "Folder", "store_in"]
+
+_BATCH_LINES: Final = 100
+_BATCH_BYTES: Final = 4 << 20
+_PER_CHAT: Final = 24 << 10
+"""Bytes that the files of one more chat take, however little is in them."""
+_LOCK_TIMEOUT: Final = 2.0
+_LONGEST: Final = 4096
+_GONE: Final = ".gone"
+
+logger = logging.getLogger(__name__)
+
+
+class Batch(NamedTuple):
+    """Lines of one chat, the place behind them, and whether there are more."""
+
+    lines: list[Entry]
+    place: Place
+    more: bool
+
+
+class Folder:
+    """Its process alone writes to it and hands its lines on. ``waiting`` are the chats that may have lines to be handed
+    on, in the order in which they are, ``sending`` the one that is; both are changed under the lock of the spool, and
+    so is ``writers``, how many threads are about to write.
+    """
+
+    def __init__(self, base: Path, fsync: FsyncPolicy = "never", fsync_interval: float = 1.0) -> None:
+        self.base: Path = base
+        self.lines: JsonlBackend = store_in(base, fsync, fsync_interval)
+        self._layout: Layout = Layout(base)
+        self._sent: Path = self._layout.state / "sent"
+        self._note: Path = self._layout.state / "record"
+        self._places: dict[str, Place] = {}
+        self._chats: set[str] = set()
+        self._record: str = ""
+        self.size: int = folder_size(base)[0]
+        self.born: float = time.monotonic()
+        self.writers: int = 0
+        self.sending: str | None = None
+        self.foreign: bool = False
+        """The lines belong to another record than the one that is there now."""
+        self.waiting: dict[str, None] = dict.fromkeys(self._found())
+
+    def _found(self) -> Iterator[str]:
+        for stem, paths in self._layout.files().items():
+            key = key_of(self._layout, stem)
+            if key is not None:
+                self._chats.add(key)
+                yield key
+            elif any(map(os.path.getsize, paths)):
+                self.foreign = True
+                logger.error("%s has lost the name of its chat; it is kept, and not handed on", paths[0])
+
+    @property
+    def is_done(self) -> bool:
+        """True when nothing in it waits and nobody is writing. Under the spool's lock."""
+        return not (self.waiting or self.sending is not None or self.writers or self.foreign)
+
+    def waits(self, session_key: str) -> bool:
+        """True when lines of a chat may wait. Under the spool's lock."""
+        return session_key in self.waiting or session_key == self.sending
+
+    def grow(self, session_key: str, entry: Entry) -> int:
+        """Count a line that is about to be written; its bytes."""
+        grown = len(encode(entry))
+        if session_key not in self._chats:
+            self._chats.add(session_key)
+            grown += _PER_CHAT
+        self.size += grown
+        return grown
+
+    def has(self, session_key: str) -> bool:
+        """True when something of a chat was written here, whether it was handed on or not."""
+        return session_key in self._chats
+
+    def chats(self) -> list[str]:
+        """The chats of which something was written here."""
+        return sorted(self._chats)
+
+    # -- what is to be handed on
+
+    def batch(self, session_key: str) -> Batch:
+        """The next lines of a chat."""
+        place, size = self.place(session_key), 0
+        lines: list[Entry] = []
+        for after, entry, length in self._behind(session_key, place):
+            if len(lines) >= _BATCH_LINES or (lines and size + length > _BATCH_BYTES):
+                return Batch(lines, place, more=True)
+            place, size = after, size + length
+            if entry is not None:
+                lines.append(entry)
+        return Batch(lines, place, more=False)
+
+    def tail(self, session_key: str) -> Iterator[Entry]:
+        """All lines of a chat that were not handed on."""
+        for _, entry, _ in self._behind(session_key, self.place(session_key)):
+            if entry is not None:
+                yield entry
+
+    def first(self, session_key: str) -> Entry | None:
+        """The line that has waited longest in a chat."""
+        return next(islice(self.tail(session_key), 1), None)
+
+    def behind(self, session_key: str) -> tuple[int, int]:
+        """How many lines of a chat wait, and their bytes."""
+        count = size = 0
+        for _, entry, length in self._behind(session_key, self.place(session_key)):
+            count, size = count + (entry is not None), size + length
+        return count, size
+
+    def _behind(self, session_key: str, place: Place) -> Iterator[tuple[Place, Entry | None, int]]:
+        """(place behind it, the line, its bytes); None for what is not to be handed on."""
+        for segment, offset, line in Segments(self._layout, stem_of(session_key)).forward(place):
+            entry = decode(line)
+            known = entry if entry is not None and not is_erasure_mark(entry) else None
+            yield Place(segment.number, offset + len(line) + 1), known, len(line)
+
+    def place(self, session_key: str) -> Place:
+        """Up to where a chat was handed on."""
+        place = self._places.get(session_key)
+        if place is None:
+            place = self._places[session_key] = self._noted(stem_of(session_key))
+        return place
+
+    def move(self, session_key: str, place: Place) -> None:
+        """Everything before a place was handed on. What cannot be noted costs no more than to be handed on again."""
+        if place == self._places.get(session_key):
+            return
+        self._places[session_key] = place
+        stem = stem_of(session_key)
+        try:
+            make_folders(self.base, self._sent)
+            _write_over(self._sent / stem, format_cursor(stem, place))
+        except (OSError, StoreError) as error:
+            logger.warning("It cannot be noted how far %s was handed on: %s", self.base, error)
+
+    def _noted(self, stem: str) -> Place:
+        try:
+            return parse_cursor(stem, _read(self._sent / stem).strip())
+        except InvalidCursorError:
+            return START
+
+    # -- whose it is
+
+    def belongs_to(self, identity: str) -> bool:
+        """True when its lines may be handed on to this record: it is the one that it had in mind, or the first."""
+        self._record = self._record or _read(self._note)
+        if not self._record:
+            make_folders(self.base, self._layout.state)
+            try:
+                write_whole(str(self._note), identity.encode())
+            except OSError as error:
+                store_error(error, str(self._note))
+            self._record = identity
+        return self._record == identity
+
+    # -- its end
+
+    def close(self) -> None:
+        """Release files."""
+        self.lines.close()
+
+    def drop(self) -> None:
+        """Remove it with all that is in it."""
+        self.close()
+        gone = self.base.with_name(self.base.name + _GONE)
+        with suppress(FileNotFoundError):  # nothing was ever written
+            self.base.rename(gone)  # a half of it must not be taken for what waits
+            shutil.rmtree(gone)
+
+
+def store_in(base: Path, fsync: FsyncPolicy, fsync_interval: float) -> JsonlBackend:
+    """A transcript store of a spool."""
+    return JsonlBackend(
+        base,
+        fsync=fsync,
+        fsync_interval=fsync_interval,
+        segment_bytes=DEFAULT_SEGMENT_BYTES,
+        lock_timeout=_LOCK_TIMEOUT,
+    )
+
+
+def _read(path: Path) -> str:
+    """A short note; empty without one."""
+    descriptor = open_read(str(path))
+    if descriptor is None:
+        return ""
+    try:
+        return os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)
+
+
+def _write_over(path: Path, text: str) -> None:
+    """In one call that no kill divides. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.pwrite(descriptor, text.encode().ljust(64), 0)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,227 @@
+"""``Sql`` over a connection to PostgreSQL: what SQLite is asked, asked there."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import psycopg
+
+from nanobot_transcript.sql.contract import Parameters, Schema, SqliteText
+from nanobot_transcript.sql.postgres.matching import condition, kept
+from nanobot_transcript.sql.postgres.translation import Asked, Names, Translated, translated
+
+__all__ = ["Statements"]
+
+_AT_ONCE: Final = 500
+_CHARACTERS: Final = 1 << 20
+_NUMBERS: Final = 1 << 63
+_NUMERIC, _BOOL = 1700, 16
+_SAVEPOINTS: Final = ("SAVEPOINT", "RELEASE", "ROLLBACK")
+_REMOVED: Final = "DELETE FROM {} WHERE rowid = %(number)s"
+_INDEXED: Final = """
+INSERT INTO {} (rowid, words, said) VALUES (%(number)s, array_to_tsvector(%(words)s::text[]), %(said)s)
+ON CONFLICT (rowid) DO UPDATE SET words = excluded.words, said = excluded.said
+"""
+
+
+class Found:
+    """One row. See ``Row``."""
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: dict[str, int], values: Sequence[Any]) -> None:
+        self._places: dict[str, int] = places
+        self._values: Sequence[Any] = values
+
+    def __getitem__(self, column: str | int) -> Any:
+        return self._values[self._places[column] if isinstance(column, str) else column]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def keys(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._places)
+
+
+class _Rows:
+    """What a statement gave. See ``Rows``."""
+
+    def __init__(self, rows: Sequence[Any], rowcount: int) -> None:
+        self.rowcount: int = rowcount
+        self._left: Iterator[Any] = iter(rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._left
+
+    def fetchone(self) -> Any:
+        """See ``Rows.fetchone``."""
+        return next(self._left, None)
+
+    def fetchall(self) -> list[Any]:
+        """See ``Rows.fetchall``."""
+        return list(self._left)
+
+    def close(self) -> None:
+        """See ``Rows.close``."""
+        self._left = iter(())
+
+
+_NOTHING: Final[Sequence[Any]] = ()
+
+
+class Statements:
+    """``Sql`` over one connection in autocommit. Values stand in the statements themselves, so that several statements
+    go to the server in one message: ``before`` goes with the first one.
+    """
+
+    def __init__(
+        self, connection: "psycopg.Connection[Any]", names: Names, schema: Schema, before: Sequence[str] = ()
+    ) -> None:
+        self.changed: bool = False
+        """Whether anything was written."""
+        self.has_begun: bool = False
+        """Whether anything was sent."""
+        self._connection: psycopg.Connection[Any] = connection
+        self._names: Names = names
+        self._schema: Schema = schema
+        self._waiting: list[str] = list(before)
+
+    def execute(self, statement: str, parameters: Parameters = ()) -> _Rows:
+        """See ``Sql.execute``."""
+        return self._run(statement, parameters)
+
+    def executemany(self, statement: str, parameters: Sequence[Parameters]) -> _Rows:
+        """See ``Sql.executemany``: as few messages as possible."""
+        said, count = translated(statement, self._names), 0
+        for some in self._in_messages(said, parameters):
+            count += self._send(some)[1]
+        self.changed |= count > 0
+        return _Rows(_NOTHING, count)
+
+    def insert(self, statement: str, parameters: Parameters = ()) -> int:
+        """See ``Sql.insert``."""
+        row = self._run(statement, parameters, numbered=True).fetchone()
+        return 0 if row is None else row[0]
+
+    def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """See ``Sql.index``."""
+        table, makes = self._names.table(index).replace("%", "%%"), self._schema.words[index]
+        for row in self.execute(rows, parameters).fetchall():
+            number, *values = row
+            found, said = kept([_storable(make(value)) for make, value in zip(makes, values, strict=True)])
+            self._send([self._bound(_INDEXED.format(table), {"number": number, "words": found, "said": said})])
+            self.changed = True
+
+    def finish(self, *last: str) -> str:
+        """Send what still waits, and ``last``; what the server says to the last one of them."""
+        cursor = self._sent([*self._waiting, *last])
+        self._waiting.clear()
+        while cursor.nextset():
+            pass
+        return cursor.statusmessage or ""
+
+    def _run(self, statement: str, parameters: Parameters, *, numbered: bool = False) -> _Rows:
+        if isinstance(statement, SqliteText):
+            statement = statement.elsewhere
+        if not statement:
+            return _Rows(_NOTHING, 0)
+        said = translated(statement, self._names, numbered=numbered)
+        if said.kind in _SAVEPOINTS:
+            self._waiting.append(statement)
+            return _Rows(_NOTHING, -1)
+        rows, count = self._send([self._filled(said, parameters)])
+        self.changed |= said.kind not in ("SELECT", "WITH") and count > 0
+        return _Rows(rows, count)
+
+    def _filled(self, said: Translated, parameters: Parameters) -> str:
+        given = (
+            parameters if isinstance(parameters, Mapping) else {f"p{at}": each for at, each in enumerate(parameters)}
+        )
+        values = {name: _kept(value) for name, value in given.items()}
+        text = ""
+        for number, piece in enumerate(said.pieces):
+            if isinstance(piece, Asked):
+                table, label = self._names.table(piece.index).replace("%", "%%"), self._names.labels[piece.index]
+                asked, bound = condition(given[piece.parameter], label, table, f"words{number}")
+                text += asked
+                values.update(bound)
+            else:
+                text += piece
+        return self._bound(text, values)
+
+    def _bound(self, text: str, values: Mapping[str, Any]) -> str:
+        return psycopg.ClientCursor(self._connection).mogrify(text.encode(), values)
+
+    def _in_messages(self, said: Translated, parameters: Sequence[Parameters]) -> Iterator[list[str]]:
+        some: list[str] = []
+        size = 0
+        for each in parameters:
+            some.append(self._filled(said, each))
+            size += len(some[-1])
+            if len(some) == _AT_ONCE or size > _CHARACTERS:
+                yield some
+                some, size = [], 0
+        if some:
+            yield some
+
+    def _send(self, statements: Sequence[str]) -> tuple[Sequence[Any], int]:
+        """The rows of the last statement, and how many rows all of them changed or gave."""
+        before, self._waiting = self._waiting, []
+        cursor = self._sent([*before, *statements])
+        for _ in before:
+            cursor.nextset()
+        count = max(0, cursor.rowcount)
+        while cursor.nextset():
+            count += max(0, cursor.rowcount)
+        return (cursor.fetchall() if cursor.description else _NOTHING), count
+
+    def _sent(self, statements: Sequence[str]) -> "psycopg.Cursor[Any]":
+        self.has_begun = True
+        cursor = psycopg.ClientCursor(self._connection, row_factory=_rows)
+        return cursor.execute("; ".join(statements).encode())
+
+
+def _rows(cursor: "psycopg.Cursor[Any]") -> Callable[[Sequence[Any]], Found]:
+    columns = cursor.description or ()
+    places = {column.name: place for place, column in enumerate(columns)}
+    plain = [(place, _PLAIN[column.type_code]) for place, column in enumerate(columns) if column.type_code in _PLAIN]
+
+    def made(values: Sequence[Any]) -> Found:
+        if plain:
+            values = list(values)
+            for place, change in plain:
+                values[place] = None if values[place] is None else change(values[place])
+        return Found(places, values)
+
+    return made
+
+
+def _number(value: Decimal) -> int | float:
+    """A sum of whole numbers is whole."""
+    return int(value) if value.as_tuple().exponent == 0 else float(value)
+
+
+_PLAIN: Final[dict[int, Callable[[Any], Any]]] = {_NUMERIC: _number, _BOOL: int}
+"""What SQLite gives in place of values of these types."""
+
+
+def _kept(value: Any) -> Any:
+    """A value as SQLite would keep it; a text never holds NUL."""
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int) and not -_NUMBERS <= value < _NUMBERS:
+        raise OverflowError(f"{value} is too large to be kept.")
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd") if "\0" in text else text

@@ -1,0 +1,51 @@
+"""SQLite's text cut into tokens, so that what is changed in it is never a part of a string or of a comment."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Token", "ending_of", "tokens"]
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<space>\s+|--[^\n]*|/\*.*?(?:\*/|\Z))
+    | (?P<string>'(?:[^']|'')*')
+    | (?P<name>"(?:[^"]|"")*")
+    | (?P<parameter>:[A-Za-z_]\w*|\?\d*)
+    | (?P<word>[A-Za-z_]\w*)
+    | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    | (?P<sign>::|<>|<=|>=|==|!=|\|\||.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``text`` as it stands there; ``kind`` is string, name (in double quotes), parameter, word, number or sign, and
+    space for what says nothing.
+    """
+
+    kind: str
+    text: str
+
+    def says(self, *words: str) -> bool:
+        """Whether it is one of these keywords or signs, which are given in capitals."""
+        return self.kind in ("word", "sign") and self.text.upper() in words
+
+
+def tokens(statement: str) -> list[Token]:
+    """All of a statement; comments are blanks."""
+    found = ((match.lastgroup or "", match[0]) for match in _TOKEN.finditer(statement))
+    return [Token(kind, " " if kind == "space" else text) for kind, text in found]
+
+
+def ending_of(some: Sequence[Token], start: int) -> int:
+    """The place of the parenthesis that closes the one at ``start``."""
+    depth = 0
+    for at in range(start, len(some)):
+        depth += some[at].says("(") - some[at].says(")")
+        if depth == 0:
+            return at
+    raise ValueError("A parenthesis is not closed.")

@@ -1,0 +1,221 @@
+"""SQLite's statements as PostgreSQL understands them. Only what the rooms use: what else differs fails loudly there.
+
+Tables get the name of their database in front, so that several databases lie in one schema, and the schema's: nothing
+has to be set on a connection, which a pooler may hand to others between two transactions. Parameters get names.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from nanobot_transcript.sql.postgres.tokens import Token, ending_of, tokens
+
+__all__ = ["Asked", "Names", "Translated", "spoken", "translated"]
+
+_FUNCTIONS: Final = {"ifnull": "coalesce", "instr": "strpos"}
+_OF_SEVERAL: Final = {"min": "least", "max": "greatest"}
+_BEFORE_TRUTH: Final = ("WHERE", "AND", "OR", "NOT", "WHEN", "ON")
+_BEHIND_TRUTH: Final = ("AND", "OR", "THEN", ")", ";", "ORDER", "LIMIT", "GROUP", "RETURNING")
+_AS_IT_IS: Final = ("NULL", "TRUE", "FALSE", "DISTINCT")
+_NO_SIGN: Final = Token("space", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a database's tables are called: ``schema`` is quoted, ``name`` the database's.
+
+    ``keys`` are the columns that number the rows, by table; ``labels`` the last columns of the indexes of words.
+    """
+
+    schema: str
+    name: str
+    tables: frozenset[str]
+    keys: Mapping[str, str] = field(hash=False, compare=False)
+    labels: Mapping[str, str] = field(hash=False, compare=False)
+
+    def table(self, table: str) -> str:
+        """As it stands in SQL."""
+        return f"{self.schema}.{self.own(table)}"
+
+    def own(self, name: str) -> str:
+        """The name within the schema, also of an index."""
+        return f"{self.name}_{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Here stands what is looked for in an index of words: the value of ``parameter``."""
+
+    index: str
+    parameter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """The pieces of a statement, in order. ``kind`` is its first word, in capitals."""
+
+    kind: str
+    pieces: tuple["str | Asked", ...]
+
+
+@lru_cache(maxsize=2048)
+def translated(statement: str, names: Names, *, numbered: bool = False) -> Translated:
+    """The statement with parameters in psycopg's form; with ``numbered`` an INSERT gives the number of its row."""
+    meant = spoken([each for each in tokens(statement) if each.kind != "space"])
+    kind = meant[0].text.upper()
+    if kind == "INSERT" and numbered:
+        meant += _returning(meant, names.keys)
+    return Translated(kind, tuple(_pieces(meant, names)))
+
+
+def spoken(some: list[Token]) -> list[Token]:
+    """The tokens (without blanks) of a statement or a part of one, in PostgreSQL's words."""
+    for change in _CHANGES:
+        some = list(change(some))
+    return some
+
+
+def _without_hints(some: Sequence[Token]) -> Iterator[Token]:
+    """SQLite is told by which index to find something, and which of two tables to walk through."""
+    left_out = 0
+    for at, token in enumerate(some):
+        if left_out:
+            left_out -= 1
+        elif token.says("INDEXED") and _at(some, at + 1).says("BY"):
+            left_out = 2
+        elif not (token.says("CROSS") and _at(some, at + 1).says("JOIN")):
+            yield token
+
+
+def _without_pluses(some: Sequence[Token]) -> Iterator[Token]:
+    """One before a column keeps SQLite from using an index."""
+    for at, token in enumerate(some):
+        before = _at(some, at - 1)
+        is_first = before.says("(", ",", "BY", "WHERE", "AND", "OR", "NOT", "ON")
+        if not (token.says("+") and is_first):
+            yield token
+
+
+def _ignoring(some: Sequence[Token]) -> Iterator[Token]:
+    """INSERT OR IGNORE says before what ON CONFLICT says behind."""
+    if not (len(some) > 2 and some[0].says("INSERT") and some[1].says("OR")):
+        yield from some
+        return
+    if not some[2].says("IGNORE"):
+        raise ValueError(f"INSERT OR {some[2].text} is not translated.")
+    rest = list(some[3:])
+    end = next((at for at, token in enumerate(rest) if token.says("RETURNING")), len(rest))
+    yield some[0]
+    yield from rest[:end]
+    yield from (Token("word", word) for word in ("ON", "CONFLICT", "DO", "NOTHING"))
+    yield from rest[end:]
+
+
+def _functions(some: Sequence[Token]) -> Iterator[Token]:
+    at = 0
+    while at < len(some):
+        token, is_call = some[at], _at(some, at + 1).says("(")
+        name = token.text.lower() if token.kind == "word" and is_call else ""
+        if name == "json_group_array":
+            end = ending_of(some, at + 1)
+            inner = list(_functions(some[at + 2 : end]))
+            yield from tokens("coalesce(json_agg(")
+            yield from inner
+            yield from tokens(")::text,'[]')")
+            at = end + 1
+            continue
+        if name in _OF_SEVERAL and _has_several(some[at + 1 : ending_of(some, at + 1) + 1]):
+            token = Token("word", _OF_SEVERAL[name])
+        elif name in _FUNCTIONS:
+            token = Token("word", _FUNCTIONS[name])
+        yield token
+        at += 1
+
+
+def _has_several(arguments: Sequence[Token]) -> bool:
+    depth = 0
+    for token in arguments:
+        depth += token.says("(") - token.says(")")
+        if depth == 1 and token.says(","):
+            return True
+    return False
+
+
+def _comparisons(some: Sequence[Token]) -> Iterator[Token]:
+    """IS compares any two values."""
+    negated = False
+    for at, token in enumerate(some):
+        if negated:
+            negated = False
+            continue
+        if not token.says("IS"):
+            yield token
+            continue
+        negated = _at(some, at + 1).says("NOT")
+        if _at(some, at + 1 + negated).says(*_AS_IT_IS):
+            negated = False
+            yield token
+        else:
+            yield from (Token("word", word) for word in ("IS", *(() if negated else ("NOT",)), "DISTINCT", "FROM"))
+
+
+def _truths(some: Sequence[Token]) -> Iterator[Token]:
+    """A number is no truth."""
+    for at, token in enumerate(some):
+        yield token
+        if token.kind not in ("word", "parameter") or token.says(*_AS_IT_IS, "NOT", "EXISTS"):
+            continue
+        first = at - 2 if _at(some, at - 1).says(".") else at
+        before, behind = _at(some, first - 1), _at(some, at + 1)
+        asked = before.says(*_BEFORE_TRUTH) and (behind is _NO_SIGN or behind.says(*_BEHIND_TRUTH))
+        if asked or (before.says("(") and behind.says("AND", "OR")):
+            yield from (Token("sign", "<>"), Token("number", "0"))
+
+
+_CHANGES: Final[tuple[Callable[[Sequence[Token]], Iterator[Token]], ...]] = (
+    _without_hints,
+    _without_pluses,
+    _ignoring,
+    _functions,
+    _comparisons,
+    _truths,
+)
+
+
+def _returning(some: Sequence[Token], keys: Mapping[str, str]) -> list[Token]:
+    into = next(at for at, token in enumerate(some) if token.says("INTO"))
+    key = keys.get(some[into + 1].text)
+    return [] if key is None else [Token("word", "RETURNING"), Token("word", key)]
+
+
+def _pieces(some: Sequence[Token], names: Names) -> "Iterator[str | Asked]":
+    text, count, at = "", 0, 0
+    while at < len(some):
+        token = some[at]
+        if token.text in names.labels and _at(some, at + 1).says("MATCH"):
+            parameter, count = _parameter(some[at + 2], count)
+            yield text
+            yield Asked(token.text, parameter)
+            text, at = "", at + 3
+            continue
+        if token.kind == "parameter":
+            parameter, count = _parameter(token, count)
+            text += f"%({parameter})s "
+        else:
+            is_table = token.text in names.tables and not _at(some, at - 1).says(".", "AS")
+            text += f"{names.table(token.text) if is_table else token.text} ".replace("%", "%%")
+        at += 1
+    yield text
+
+
+def _parameter(token: Token, count: int) -> tuple[str, int]:
+    """Its name, and how many of those without a name there are by now."""
+    if token.text.startswith(":"):
+        return token.text[1:], count
+    number = int(token.text[1:]) - 1 if len(token.text) > 1 else count
+    return f"p{number}", max(count, number + 1)
+
+
+def _at(some: Sequence[Token], place: int) -> Token:
+    return some[place] if 0 <= place < len(some) else _NO_SIGN
