@@ -61,6 +61,8 @@ class Carrier:
         self._target: Place = target
         self._advance: Callable[[int, int], None] = advance
         self._there: dict[str, Standing] = {one.session_key: one for one in target.transcripts.standings()}
+        self._back: dict[str, Waypoint] = source.waypoints(target.identity)
+        """How far what is in the target now was once carried into the source."""
         self._taken_back: list[str] = []
         self._passed: bytes | None = None
         """The digest of all lines that were compared and, now, carried; None where there are others between them."""
@@ -95,7 +97,7 @@ class Carrier:
         key, there = standing.session_key, self._there.get(standing.session_key)
         if known is None:
             if there is not None and there.bytes:
-                return self._joined(standing, report)
+                return self._mirrored(standing) or self._joined(standing, report)
             return self._fresh(standing)
         if known.anew:
             return self._anew(standing, known)
@@ -134,8 +136,24 @@ class Carrier:
         self._target.keep(fresh)
         return fresh
 
+    def _mirrored(self, standing: Standing) -> Waypoint | None:
+        """Where the source once got its lines from the target: behind those that both have alike."""
+        key, back = standing.session_key, self._back.get(standing.session_key)
+        if back is None or back.anew:
+            return None
+        there, here = back.apart or (back.source, back.target)
+        source, target = self._source.transcripts, self._target.transcripts
+        last, other = source.line_at(key, here), target.line_at(key, there)
+        if last is None or other is None or known_by(last) != known_by(other):
+            return None
+        count = sum(line.entry is not None for line in source.lines(key, None, here))
+        fresh = Waypoint.beginning(self._source.identity, key, source.start(key), target.start(key), standing.purged_ms)
+        waypoint = fresh.moved(here, there, count, last)
+        self._target.keep(waypoint)
+        return waypoint
+
     def _joined(self, standing: Standing, report: ChatReport) -> Waypoint | None:
-        """Where the target holds the beginning of the same transcript, as after a move back: behind that."""
+        """Where the target holds the beginning of the same transcript: behind that."""
         key = standing.session_key
         ours = spelled(self._source.transcripts.lines(key, None, standing.end), frozenset())
         theirs = spelled(self._target.transcripts.lines(key, None), frozenset())

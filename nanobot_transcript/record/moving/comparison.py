@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import zip_longest
@@ -18,6 +18,7 @@ from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, ids_of, is
 __all__ = ["Comparison", "chained", "compare", "seen_by_readers"]
 
 _DIGEST: Final = 16
+_STEP: Final = 2000
 
 
 @dataclass(slots=True)
@@ -57,11 +58,13 @@ def compare(
     behind: tuple[str | None, str | None] = (None, None),
     upto: str | None = None,
     digest: str = "",
+    advance: Callable[[int, int], None] = lambda lines, size: None,
 ) -> Comparison:
     """Compare what stands in the source behind the first cursor, up to ``upto``, with what stands in the target behind
-    the second. ``digest`` is that of what stands before. What was taken back counts as if its text were gone.
+    the second. ``digest`` is that of what stands before. ``advance`` is told lines and bytes of each stretch. What was
+    taken back counts as if its text were gone.
     """
-    return _Comparing(source, target, session_key, behind, upto).result(digest)
+    return _Comparing(source, target, session_key, behind, upto, advance).result(digest)
 
 
 def seen_by_readers(backend: StoreBackend, session_key: str) -> str:
@@ -87,26 +90,33 @@ class _Comparing:
         session_key: str,
         behind: tuple[str | None, str | None],
         upto: str | None,
+        advance: Callable[[int, int], None],
     ) -> None:
         self._source: Transcripts = source
         self._target: Transcripts = target
         self._key: str = session_key
         self._behind: tuple[str | None, str | None] = behind
         self._upto: str | None = upto
+        self._advance: Callable[[int, int], None] = advance
         self._hidden: set[str] = source.hidden(session_key) | target.hidden(session_key)
 
     def result(self, digest: str) -> Comparison:
         found = Comparison()
         here, there = bytes.fromhex(digest), bytes.fromhex(digest)
-        digests, digests_there = array("Q"), array("Q")
+        digests, digests_there, size = array("Q"), array("Q"), 0
         for line, other in zip_longest(self._of_source(), self._of_target()):
             if line is not None:
                 here = chained(here, (line.body,))
                 digests.append(_short(line.body))
+                size += len(line.body)
+                if len(digests) % _STEP == 0:
+                    self._advance(_STEP, size)
+                    size = 0
             if other is not None:
                 there = chained(there, (other.body,))
                 digests_there.append(_short(other.body))
                 found.cursor_there = other.cursor
+        self._advance(len(digests) % _STEP, size)
         found.lines, found.lines_there = len(digests), len(digests_there)
         if here != there:
             here, there = self._in_both(digest, digests, digests_there, found)

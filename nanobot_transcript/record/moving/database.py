@@ -11,7 +11,7 @@ from nanobot_transcript.record.postgres.bulk import PostgresBulk
 from nanobot_transcript.record.postgres.marks import PostgresMarks
 from nanobot_transcript.record.postgres.record import PostgresRecord
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.sql.postgres.engine import Connection
+from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import refuse_newer, version
 
 __all__ = ["DatabasePlace"]
@@ -25,16 +25,23 @@ class DatabasePlace(Place):
 
     atomic = True
 
-    def __init__(self, record: PostgresRecord) -> None:
+    def __init__(self, record: PostgresRecord, *, is_target: bool) -> None:
         super().__init__()
         place = record.engine.place
         self.record = record
-        self.identity = f"database:{place.database}:{place.schema}"
+        self._engine: Engine = record.engine
         self.transcripts = self._bulk = PostgresBulk(record.engine, record.transcripts)
         self.marks = self._marks = PostgresMarks(record.engine)
         self.decisions = record.decisions
         with record.engine.connection() as connection:
             refuse_newer(version(connection, RECORD, place), RECORD, place.name)
+        self.identity = f"database:{record.transcripts.identity() if is_target else self._identity()}"
+
+    def _identity(self) -> str:
+        """Where nothing may be written; empty where there is no record yet."""
+        statement = self._engine.place.sql("SELECT id FROM nanobot.identity")
+        row = self._engine.read(RECORD, lambda connection: connection.execute(statement).fetchone(), None)
+        return row[0] if row is not None else ""
 
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
         """See ``Place.append``: all of them in one transaction, with the waypoint."""

@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from nanobot_transcript.errors import ConfigError, StoreError, StoreFullError
 from nanobot_transcript.record.contract import Record
@@ -34,6 +35,9 @@ class Progress:
     bytes_in_all: int = 0
 
 
+Advance: TypeAlias = Callable[[Progress], None]
+
+
 @dataclass(slots=True)
 class MoveReport:
     """What became of each chat and each part. ``nameless`` are files that have lost the name of their chat."""
@@ -51,7 +55,9 @@ class MoveReport:
         return all(one.is_fine for one in (*self.chats, *self.parts)) and not self.nameless
 
 
-def move(source: Record, target: Record, advance: Callable[[Progress], None] = lambda progress: None) -> MoveReport:
+def move(
+    source: Record, target: Record, advance: Advance = lambda progress: None, *, spool_dir: Path | None = None
+) -> MoveReport:
     """Bring everything of ``source`` into ``target`` that is not there yet, and compare it.
 
     Bots may write in both meanwhile. Leases, budgets, processes and signals are of the moment and stay. ``advance`` is
@@ -59,13 +65,15 @@ def move(source: Record, target: Record, advance: Callable[[Progress], None] = l
     place fails as a whole; what fails for one chat or part stands in the report.
     """
     with _places(source, target) as (here, there):
-        return _Move(here, there, advance).run()
+        return _Move(here, there, advance, spool_dir).run()
 
 
-def check(source: Record, target: Record, advance: Callable[[Progress], None] = lambda progress: None) -> MoveReport:
+def check(
+    source: Record, target: Record, advance: Advance = lambda progress: None, *, spool_dir: Path | None = None
+) -> MoveReport:
     """Compare both from the beginning, and change nothing. The hashes are of what readers are shown, too."""
     with _places(source, target, writes=False) as (here, there):
-        return _Check(here, there, advance).run()
+        return _Check(here, there, advance, spool_dir).run()
 
 
 @contextmanager
@@ -88,19 +96,20 @@ def _place(record: Record, *, is_target: bool) -> Place:
     from nanobot_transcript.record.postgres.record import PostgresRecord
 
     if isinstance(record, PostgresRecord):
-        return DatabasePlace(record)
+        return DatabasePlace(record, is_target=is_target)
     raise ConfigError(f"{record.place} is no record that can be moved.")
 
 
 class _Run:
     """What a move and a check have in common: a report of each chat and each part, whatever fails for others."""
 
-    def __init__(self, source: Place, target: Place, advance: Callable[[Progress], None]) -> None:
+    def __init__(self, source: Place, target: Place, advance: Advance, spool_dir: Path | None) -> None:
         self.source: Place = source
         self.target: Place = target
         self.progress: Progress = Progress()
         self.report: MoveReport = MoveReport(source.record.place, target.record.place, nameless=source.nameless())
-        self._advance: Callable[[Progress], None] = advance
+        self._advance: Advance = advance
+        self._spool_dir: Path | None = spool_dir
         self._began: float = time.monotonic()
         self.standings: list[Standing] = []
 
@@ -143,8 +152,15 @@ class _Run:
 
     def ended(self) -> MoveReport:
         """The whole report."""
+        if self._spool_dir is not None:
+            self.part("spool", self._wait)
         self.report.seconds = time.monotonic() - self._began
         return self.report
+
+    def _wait(self, report: PartReport) -> None:
+        from nanobot_transcript.record.moving.spools import waiting_in  # only a database has spools
+
+        report.count = report.lacking = waiting_in(self._spool_dir) if self._spool_dir is not None else 0
 
     def _require_both(self, error: StoreError) -> None:
         """Raise when it is not the chat that fails, but a place."""
@@ -194,7 +210,7 @@ class _Check(_Run):
 
     def _compared(self, standing: Standing) -> ChatReport:
         report, key = ChatReport(standing.session_key), standing.session_key
-        found = compare(self.source.transcripts, self.target.transcripts, key)
+        found = compare(self.source.transcripts, self.target.transcripts, key, advance=self.moved)
         tell(found, report)
         report.lines = found.lines
         report.readers, report.readers_there = (
@@ -202,5 +218,4 @@ class _Check(_Run):
         )
         if report.outcome == "equal" and report.readers != report.readers_there:
             report.outcome = "more"
-        self.moved(found.lines, 0)
         return report

@@ -64,11 +64,6 @@ class Place:
         return f"postgresql://{told}/{parts.get('dbname') or ''} (schema {self.schema})"
 
     @property
-    def database(self) -> str:
-        """What the database is called on its server."""
-        return str(_parsed(self.url).get("dbname") or "")
-
-    @property
     def conninfo(self) -> str:
         """What libpq is given for connections that do one transaction at a time."""
         return _with_defaults(self.url)
