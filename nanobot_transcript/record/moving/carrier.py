@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import Literal
 
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.moving.comparison import Comparison, chained, compare
 from nanobot_transcript.record.moving.contract import Place, Spelled
 from nanobot_transcript.record.moving.spelling import spelled
-from nanobot_transcript.record.moving.waypoint import Checked, Waypoint, known_by, order_of
+from nanobot_transcript.record.moving.waypoint import Checked, Waypoint, known_by, order_of, said_as
 from nanobot_transcript.store.contract import Retention, Standing
 from nanobot_transcript.store.lines.fold import HIDING
 
@@ -139,8 +140,8 @@ class Carrier:
     def _mirrored(self, standing: Standing) -> Waypoint | None:
         """Where the source once got its lines from the target: behind those that both have alike."""
         key, back = standing.session_key, self._back.get(standing.session_key)
-        if back is None or back.anew:
-            return None
+        if back is None or back.anew or standing.purged_ms > self._there[key].purged_ms:
+            return None  # what was purged since is to be found in the target still
         there, here = back.apart or (back.source, back.target)
         source, target = self._source.transcripts, self._target.transcripts
         last, other = source.line_at(key, here), target.line_at(key, there)
@@ -187,10 +188,10 @@ class Carrier:
 
     def _carried(self, standing: Standing, waypoint: Waypoint, report: ChatReport) -> Waypoint:
         hidden = self._source.transcripts.hidden(standing.session_key)
-        was_there, before = self._target.stands_behind(waypoint), waypoint.lines
+        was_there, before = self._standing(waypoint), waypoint.lines
         is_next = waypoint.source == waypoint.checked.source and not was_there
         self._passed = bytes.fromhex(waypoint.checked.digest) if is_next else None
-        if was_there:
+        if was_there and waypoint.apart is None:
             waypoint = self._resumed(standing, waypoint, was_there)
         lines = self._source.transcripts.lines(standing.session_key, waypoint.source, standing.end)
         takes_back = False
@@ -204,13 +205,24 @@ class Carrier:
             self._taken_back.append(standing.session_key)
         return waypoint
 
-    def _resumed(self, standing: Standing, waypoint: Waypoint, was_there: list[str]) -> Waypoint:
+    def _standing(self, waypoint: Waypoint) -> list[Entry]:
+        """The lines that stand in the target behind what was carried, or among it."""
+        after, carried = waypoint.target, Counter[str]()
+        if waypoint.apart is not None:
+            after = waypoint.apart[1]
+            ours = self._source.behind(waypoint.chat, waypoint.apart[0], waypoint.source)
+            carried = Counter(map(said_as, ours))
+        found = self._target.behind(waypoint.chat, after)
+        self._target.standing = Counter(map(said_as, found)) - carried
+        return found
+
+    def _resumed(self, standing: Standing, waypoint: Waypoint, was_there: list[Entry]) -> Waypoint:
         """What stands behind the waypoint is what was to be brought now, when a run was interrupted before it could say
         so, or when the record was moved back meanwhile. Else others have written there.
         """
         lines = self._source.transcripts.lines(standing.session_key, waypoint.source, standing.end)
         ours = list(islice(spelled(lines, frozenset()), len(was_there)))
-        if [known_by(line.entry) for line in ours] != was_there:
+        if [known_by(line.entry) for line in ours] != list(map(known_by, was_there)):
             return waypoint.parted()
         last, target = ours[-1], self._target.transcripts.end(standing.session_key)
         waypoint = waypoint.moved(last.cursor, target, len(ours), last.entry)
@@ -250,8 +262,8 @@ class Carrier:
             digest=behind.digest,
         )
         tell(found, report)
-        if found.missing:
-            return waypoint
+        if found.missing or waypoint.apart is not None:
+            return waypoint  # what stands in one place behind this may stand before it in the other
         target = found.cursor_there or behind.target
         return replace(waypoint, checked=Checked(standing.end, target, behind.lines + found.lines, found.digest))
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from nanobot_transcript.coordination.contract import KeptMark
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.contract import Record
-from nanobot_transcript.record.moving.waypoint import MOVED, Waypoint, known_by
+from nanobot_transcript.record.moving.waypoint import MOVED, Waypoint, said_as
 from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import ids_of
@@ -118,7 +118,8 @@ class Place(ABC):
     """True where a waypoint is kept together with the lines before it, or neither is."""
 
     def __init__(self) -> None:
-        self._standing: Counter[str] = Counter()
+        self.standing: Counter[str] = Counter()
+        """The lines, as said, that stand in the chat besides those that were carried for certain."""
 
     def waypoints(self, origin: str) -> dict[str, Waypoint]:
         """How far each chat has been carried from there."""
@@ -143,22 +144,20 @@ class Place(ABC):
     def merge(self, lines: Sequence[Spelled], at: Waypoint) -> Waypoint:
         """Record those of the lines that are not there, as any writer would, and keep the waypoint behind them."""
 
-    def stands_behind(self, waypoint: Waypoint) -> list[str]:
-        """What each line behind a waypoint is known by: others have written it, or a run that was interrupted."""
-        lines = self.transcripts.lines(waypoint.chat, waypoint.target)
-        found = [known_by(line.entry) for line in lines if line.entry is not None]
-        self._standing = Counter(found)
-        return found
+    def behind(self, session_key: str, after: str, upto: str | None = None) -> list[Entry]:
+        """The lines behind a cursor."""
+        lines = self.transcripts.lines(session_key, after, upto)
+        return [line.entry for line in lines if line.entry is not None]
 
     def not_there(self, lines: Sequence[Spelled]) -> list[Entry]:
-        """Those of the lines that do not stand behind the waypoint. Messages with an id are left to the store."""
+        """Those of the lines that are not among ``standing``. Messages with an id are left to the store."""
         return [line.entry for line in lines if not self._stands(line.entry)]
 
     def _stands(self, entry: Entry) -> bool:
         has_id = not is_op(entry) and ids_of(entry)
-        if has_id or not self._standing[told := known_by(entry)]:
+        if has_id or not self.standing[told := said_as(entry)]:
             return False
-        self._standing[told] -= 1
+        self.standing[told] -= 1
         return True
 
     @abstractmethod

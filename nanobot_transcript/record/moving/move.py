@@ -19,7 +19,7 @@ from nanobot_transcript.record.moving.parts import DecisionsPart, MarksPart, Mem
 from nanobot_transcript.record.moving.waypoint import Waypoint
 from nanobot_transcript.store.contract import Standing
 
-__all__ = ["MoveReport", "Progress", "check", "move"]
+__all__ = ["MoveReport", "Progress", "check", "move", "place_of"]
 
 _PARTS: Final[Sequence[type[Part]]] = (MarksPart, MembersPart, DecisionsPart)
 
@@ -80,7 +80,7 @@ def check(
 def _places(source: Record, target: Record, *, writes: bool = True) -> Iterator[tuple[Place, Place]]:
     source.require(exists=True)
     target.require(written=writes)
-    here, there = _place(source, is_target=False), _place(target, is_target=writes)
+    here, there = place_of(source, is_target=False), place_of(target, is_target=writes)
     try:
         if here.identity == there.identity:
             raise ConfigError(f"{source.place} is the same place twice.", hint="Name another one to move to.")
@@ -89,7 +89,8 @@ def _places(source: Record, target: Record, *, writes: bool = True) -> Iterator[
         there.close()
 
 
-def _place(record: Record, *, is_target: bool) -> Place:
+def place_of(record: Record, *, is_target: bool) -> Place:
+    """A record as one of the places of a move. Raises ConfigError for one that cannot be moved."""
     if isinstance(record, FilesRecord):
         return FolderPlace(record, is_target=is_target)
     from nanobot_transcript.record.moving.database import DatabasePlace

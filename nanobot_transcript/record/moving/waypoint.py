@@ -10,7 +10,7 @@ import msgspec
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
 from nanobot_transcript.entry import Entry
 
-__all__ = ["MOVED", "Checked", "Waypoint", "known_by", "order_of"]
+__all__ = ["MOVED", "Checked", "Waypoint", "known_by", "order_of", "said_as"]
 
 MOVED: Final = "moved"
 """The kind of the marks of which this room makes use."""
@@ -82,9 +82,17 @@ class Waypoint:
 
 def known_by(entry: Entry) -> str:
     """What a line stays known by when its text is erased."""
+    return blake2b(msgspec.json.encode(_head(entry)), digest_size=8).hexdigest()
+
+
+def said_as(entry: Entry) -> str:
+    """The same with its text: by which lines are told apart that somebody wrote within one millisecond."""
+    return blake2b(msgspec.json.encode([*_head(entry), entry["content"]]), digest_size=8).hexdigest()
+
+
+def _head(entry: Entry) -> list[Any]:
     line = cast("dict[str, Any]", entry)
-    told = [line.get(name) for name in ("role", "sender", "message_id", "ts", "rts", "op", "target")]
-    return blake2b(msgspec.json.encode(told), digest_size=8).hexdigest()
+    return [line.get(name) for name in ("role", "sender", "message_id", "ts", "rts", "op", "target")]
 
 
 def order_of(cursor: str) -> tuple[int, ...]:
