@@ -66,7 +66,7 @@ class Line(NamedTuple):
 class Standing(NamedTuple):
     """How far a transcript goes: the cursor of its end, its bytes, its last write and its last purge (ms, 0 = never).
 
-    One of which a purge is all that is known has no bytes.
+    One of which a purge is all that is known has no bytes, and one that cannot be read now no cursor.
     """
 
     session_key: str

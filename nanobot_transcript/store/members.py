@@ -153,7 +153,7 @@ class MemberDirectory(MemberView, ABC):
         """Everything that is known, for who carries it elsewhere. Raises StoreError kinds when it cannot be read."""
         self._refresh()
         with self._mutex:
-            return deepcopy(self._document)
+            return {name: deepcopy(self._document[name]) for name in empty()}
 
     def take_in(self, facts: Document) -> None:
         """Record what is known elsewhere, too: it counts as newer, where nothing tells which is."""

@@ -7,6 +7,7 @@ from itertools import islice, zip_longest
 from typing import Literal
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.record.moving.comparison import Comparison, chained, compare
 from nanobot_transcript.record.moving.contract import Place, Spelled
 from nanobot_transcript.record.moving.spelling import spelled
@@ -71,6 +72,8 @@ class Carrier:
     def carry(self, standing: Standing, known: Waypoint | None) -> tuple[ChatReport, Waypoint | None]:
         """Bring over what is new in a chat, and compare it. The waypoint says how far it has come."""
         report = ChatReport(standing.session_key)
+        if not standing.end:  # it could not be read
+            standing = standing._replace(end=self._source.transcripts.end(standing.session_key))
         waypoint = self._begun(standing, known, report)
         if waypoint is None:
             return report, None
@@ -95,7 +98,7 @@ class Carrier:
 
     def _begun(self, standing: Standing, known: Waypoint | None, report: ChatReport) -> Waypoint | None:
         """Where to go on; None, and why in the report, where that is nowhere."""
-        key, there = standing.session_key, self._there.get(standing.session_key)
+        there = self._there.get(standing.session_key)
         if known is None:
             if there is not None and there.bytes:
                 return self._mirrored(standing) or self._joined(standing, report)
@@ -108,15 +111,21 @@ class Carrier:
             if there is None or there.purged_ms < standing.purged_ms:
                 report.outcome = "purged"
             return known
-        last = self._source.transcripts.line_at(key, known.source) if known.last else None
-        is_other = last is not None and known_by(last) != known.last
-        if is_other or order_of(standing.end) < order_of(known.source):
-            return self._joined(standing, report)
-        return known
+        return known if self._is_same(standing, known) else self._joined(standing, report)
+
+    def _is_same(self, standing: Standing, known: Waypoint) -> bool:
+        """Whether the source is still the transcript from which was carried."""
+        if order_of(standing.end) < order_of(known.source):
+            return False
+        try:
+            last = self._source.transcripts.line_at(standing.session_key, known.source)
+        except InvalidCursorError:
+            return False
+        return last is None or not known.last or known_by(last) == known.last
 
     def _fresh(self, standing: Standing) -> Waypoint:
         key, there = standing.session_key, self._there.get(standing.session_key)
-        target = there.end if there is not None else self._target.transcripts.start(key)
+        target = there.end if there is not None and there.end else self._target.transcripts.start(key)
         source = self._source.transcripts.start(key)
         waypoint = Waypoint.beginning(self._source.identity, key, source, target, standing.purged_ms)
         if not self._target.atomic:

@@ -50,7 +50,9 @@ class Transcripts(Protocol):
         ...
 
     def line_at(self, session_key: str, cursor: str) -> Entry | None:
-        """The line that ends at a cursor; None when none does any more."""
+        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError where the cursor cannot be of
+        this transcript.
+        """
         ...
 
     def hidden(self, session_key: str) -> set[str]:

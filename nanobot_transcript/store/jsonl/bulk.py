@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidCursorError, StoreError
 from nanobot_transcript.files.layout import Layout, stem_of
 from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.jsonl import keys, upkeep
@@ -93,12 +94,16 @@ class JsonlBulk:
                 yield f"c1.{stem[-6:]}.{segment.number:x}.{offset + len(line) + 1:x}", body
 
     def line_at(self, session_key: str, cursor: str) -> Entry | None:
-        """The line that ends at a cursor; None when none does any more."""
+        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError within a line: what is erased
+        moves none, so this is another file.
+        """
         segments = self._segments(session_key)
         place = parse_cursor(segments.stem, cursor)
         for segment, offset, block in segments.backward(place):
             if (segment.number, offset + len(block)) != place:
                 return None
+            if not block.endswith(b"\n"):
+                raise InvalidCursorError(f"{cursor} is a place in another transcript.")
             return decode(block[:-1].rpartition(b"\n")[2])
         return None
 
@@ -158,8 +163,11 @@ class JsonlBulk:
             except FileNotFoundError:
                 continue
             size, written = size + status.st_size, max(written, status.st_mtime)
-        segments = self._segments(session_key)
-        return Standing(session_key, self.end(session_key), size, written * 1000, upkeep.purged_at(segments))
+        try:
+            end, purged = self.end(session_key), upkeep.purged_at(self._segments(session_key))
+        except StoreError:
+            end, purged = "", 0.0
+        return Standing(session_key, end, size, written * 1000, purged)
 
     def _purged_stems(self) -> list[str]:
         try:
