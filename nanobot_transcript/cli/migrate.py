@@ -25,15 +25,8 @@ __all__ = ["migrate"]
 
 _SHOWN: Final = 20
 _OUTCOMES: Final = {
-    "missing": "{count} lines are missing there.",
     "other": "There is another transcript of this chat; nothing was moved. Move into another place.",
     "purged": "It was purged here after others had written there. Purge the same there.",
-}
-_PARTS: Final = {
-    "marks": "{count} places of bots",
-    "members": "{count} members",
-    "decisions": "{count} decisions",
-    "spool": "{count} messages in the spool",
 }
 
 
@@ -122,7 +115,7 @@ def _tell(report: "MoveReport", *, check: bool) -> None:
     else:
         told = "Moved {moved} of {chats} from {source} to {target}, {speed} lines/s."
         notice(said(told, moved=amount(moved, "line"), chats=counts["chats"], speed=speed, **places))
-    parts = [said(_PARTS[part.part], count=number(part.count)) for part in report.parts if part.count]
+    parts = [_counted(part.part, part.count) for part in report.parts if part.count and part.part != "spool"]
     if parts:
         notice(said("With them: {parts}.", parts=listed(parts)))
     more = sum(chat.outcome == "more" for chat in report.chats)
@@ -151,16 +144,31 @@ def _problems(report: "MoveReport") -> "Iterator[tuple[str, str]]":
         if not chat.is_fine:
             yield chat.chat, _why(chat)
     for part in report.parts:
-        if part.problem:
-            yield said(part.part), part.problem
-        elif part.lacking:
-            yield said(part.part), said("{count} are not there.", count=number(part.lacking))
+        if why := _why_of_part(part):
+            yield said(part.part), why
     for path in report.nameless:
         yield path, said("The file has lost the name of its chat and was left out.")
 
 
 def _why(chat: "ChatReport") -> str:
-    return said(_OUTCOMES[chat.outcome], count=number(chat.missing)) if chat.outcome in _OUTCOMES else chat.problem
+    if chat.outcome == "missing":
+        return said("Not there: {what}.", what=amount(chat.missing, "line"))
+    return said(_OUTCOMES[chat.outcome]) if chat.outcome in _OUTCOMES else chat.problem
+
+
+def _why_of_part(part: "PartReport") -> str:
+    if part.problem or not part.lacking:
+        return part.problem
+    if part.part == "spool":
+        told = "{messages} of this machine wait: start a bot with record.url, which hands them on, then run this again."
+        return said(told, messages=amount(part.lacking, "message"))
+    return said("Not there: {what}.", what=_counted(part.part, part.lacking))
+
+
+def _counted(part: str, count: int) -> str:
+    if part == "marks":
+        return amount(count, "place")
+    return amount(count, "member") if part == "members" else amount(count, "decision")
 
 
 def _tell_next(to: str) -> None:

@@ -1,14 +1,17 @@
 """Looking at a record that is moved: what readers are shown, and what became of a move."""
 
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.moving.carrier import ChatReport
 from nanobot_transcript.record.moving.move import MoveReport, check, move
+from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts
 
-__all__ = ["KEY", "NOW", "all_equal", "chat_of", "moved", "outcomes", "say", "shown", "texts"]
+__all__ = ["KEY", "NOW", "all_equal", "chat_of", "moved", "outcomes", "say", "shown", "texts", "write"]
 
 KEY: Final = "feishu:oc_team"
 NOW: Final = int(time.time() * 1000)
@@ -17,6 +20,16 @@ NOW: Final = int(time.time() * 1000)
 def say(store: GroupTranscriptStore, text: str, message_id: str | None = None, **fields: Any) -> bool:
     """Record what Ada says."""
     return store.append(fields.pop("key", KEY), "user", text, fields.pop("sender", "on_ada"), message_id, NOW, **fields)
+
+
+def write(record: Record, key: str, lines: Sequence[Entry]) -> None:
+    """Record many lines of a chat, quickly."""
+    backend: Any = record.store.backend
+    if not isinstance(backend, PostgresTranscripts):
+        backend.write_each(key, lines)
+        return
+    for batch in (lines[start : start + 500] for start in range(0, len(lines), 500)):
+        backend.write_many(key, batch, time.time() * 1000)
 
 
 def shown(record: Record, key: str = KEY) -> list[Any]:

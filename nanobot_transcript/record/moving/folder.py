@@ -56,7 +56,7 @@ class FolderPlace(Place):
 
     def merge(self, lines: Sequence[Spelled], at: Waypoint) -> Waypoint:
         """See ``Place.merge``."""
-        self._backend.write_many(at.chat, self.not_there(lines))
+        self._backend.write_each(at.chat, self.not_there(lines))
         last = lines[-1]
         waypoint = at.moved(last.cursor, self._bulk.end(at.chat), len(lines), last.entry)
         self.keep(waypoint)

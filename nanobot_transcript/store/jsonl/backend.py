@@ -130,7 +130,7 @@ class JsonlBackend:
         about = reader.message_with(chat.segments, cast("str", op.get("target")))
         return self._apply_edit(log, op, ids_of(about) if about is not None else [], max_wait)
 
-    def write_many(self, session_key: str, lines: Sequence[Entry]) -> list[bool]:
+    def write_each(self, session_key: str, lines: Sequence[Entry]) -> list[bool]:
         """Record messages and ops in this order; True for each that was new."""
         return [self._write_one(session_key, line) for line in lines]
 
