@@ -12,6 +12,7 @@ from benchmarks.importing import importing
 from benchmarks.io_bridge import io_bridge
 from benchmarks.mail import mail
 from benchmarks.mcp_calls import mcp_calls
+from benchmarks.postgres import postgres
 from benchmarks.reading import long_transcript, recent
 from benchmarks.searching import searching
 from benchmarks.table import Row, render
@@ -39,6 +40,7 @@ PARTS = (
     Part("store", "follow", "how soon another process sees a message", following),
     Part("store", "search", "finding text in a million lines", searching),
     Part("store", "long", "the newest of five million messages", long_transcript),
+    Part("postgres", "postgres", "a record in PostgreSQL, beside plain statements", postgres),
     Part("sdk", "mcp", "a call of a tool that does nothing", mcp_calls),
     Part("filebox", "filebox", "mailboxes of three sizes, beside the original program", filebox),
     Part("mail", "mail", "Agent Mail through the hub, with and without git", mail),

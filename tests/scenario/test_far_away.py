@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 import scenario.test_gate as gates
 import scenario.test_two_gateways as scenes
-from support.far_away import far_away, nobody_was_blocked
+from support.far_away import far_away, nobody_was_blocked, spool_of
 from support.scene import Scene, running_scene
 from support.waiting import until
 
@@ -46,7 +46,9 @@ async def scene(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[S
     place = folder / f"spooled-{request.param}"
     place.mkdir()
     with far_away(folder) as far:
-        async with running_scene(place, variables=far(spooled=request.param)) as running:
+        told = far(spooled=request.param)
+        async with running_scene(place, variables=told) as running:
+            running.spool_dir = spool_of(told)
             yield running
 
 
@@ -59,6 +61,8 @@ async def test_a_scene_goes_on_over_a_record_that_is_far_away(act: Act, scene: S
 @pytest.mark.soak
 async def test_every_scene_goes_on_over_a_record_that_is_far_away(scene: Scene, folder: Path) -> None:
     acts = [act for name, act in vars(scenes).items() if name.startswith("test_") and _is_plain(act)]
+    if scene.spool_dir is not None:  # what the record refuses is not the platform's business any more
+        acts.remove(scenes.test_what_cannot_be_recorded_is_pushed_again_and_answered_once)
     assert len(acts) > 20
     for act in acts:
         scene.begin()

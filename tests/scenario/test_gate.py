@@ -1,6 +1,7 @@
 """Two real nanobot gateways in mode ``gate``: who answers what, and what a message costs that is not for a bot."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -63,6 +64,10 @@ def decisions(scene: Scene, message_id: str) -> int:
 
 def decided(scene: Scene, message_id: str) -> str:
     """The lines of the log about a message."""
+    if scene.far is not None:
+        keys = [chat.session_key for chat in scene.far.store.chats()]
+        noted = [record for key in keys for record in scene.far.decisions.read(key, message_id)]
+        return "\n".join(json.dumps(record, separators=(",", ":")) for record in noted)
     logs = [path for path in (scene.store_dir / ".state" / "decisions").rglob("*") if path.is_file()]
     lines = [line for path in logs for line in path.read_text().splitlines()]
     return "\n".join(line for line in lines if f'"{message_id}"' in line)

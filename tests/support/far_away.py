@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from support.forking import REMOTE
 from support.places import serving_records
 from support.remote_record import BLOCKED
 
-__all__ = ["Far", "far_away", "nobody_was_blocked"]
+__all__ = ["Far", "far_away", "nobody_was_blocked", "spool_of"]
 
 Far = Callable[..., dict[str, str]]
 """``far(spooled=True)``: the variables of a process whose records lie there, to which it writes by way of a spool."""
@@ -36,6 +36,12 @@ def far_away(folder: Path) -> Iterator[Far]:
             opened = Path(f"{address}.opened")
             assert opened.exists(), "nobody has opened a record there"
             (folder / "opened").write_text(opened.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def spool_of(variables: Mapping[str, str]) -> Path | None:
+    """Where a process with these variables spools, if it does."""
+    spool = json.loads(variables[REMOTE].partition(" ")[2]).get("spool_dir")
+    return None if spool is None else Path(spool)
 
 
 def nobody_was_blocked(folder: Path) -> None:

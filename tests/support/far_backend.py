@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import InvalidEntryError, StoreUnavailableError
+from nanobot_transcript.errors import InvalidEntryError, StoreBusyError, StoreUnavailableError
 from nanobot_transcript.store.contract import MaintenanceReport
 from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, JsonlBackend
 from nanobot_transcript.store.lines.erasure import Purged
@@ -89,12 +89,13 @@ class FarFiles(JsonlBackend):
 
 
 class FaultyFar(FarFiles):
-    """One that goes away: ``down`` nobody can ask; ``deaf`` reads are answered and nothing is written; ``cut`` so many
-    batches are written whose answer gets lost. ``poison``: a text that it can never take.
+    """One that goes away: ``down`` nobody can ask; ``deaf`` reads are answered and nothing is written, nor of ``busy``
+    chats; ``cut`` so many batches are written whose answer gets lost. ``poison``: a text that it can never take.
     """
 
     down = deaf = False
     cut = 0
+    busy = frozenset[str]()
     poison = "\0"
 
     def __init__(self, base: Path, **options: Any) -> None:
@@ -106,6 +107,8 @@ class FaultyFar(FarFiles):
         self.on_write()
         if self.down or self.deaf:
             raise _away()
+        if session_key in self.busy:
+            raise StoreBusyError("Somebody holds this chat.", hint="Try again.")
         if any(self.poison in line["content"] for line in lines):
             raise InvalidEntryError("No record can take this.")
         self.batches.append(list(lines))

@@ -7,11 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support import procs
 from support.gateways import Gateway, start_gateway
 from support.waiting import until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.record import Record
+from nanobot_transcript.record.spool.waiting import waiting_in
 from transcript_channels.simulator import (
     App,
     Chat,
@@ -53,7 +56,11 @@ class Scene:
         self.bo: Person = feishu.add_person("Bo")
         self.gateways: dict[str, Gateway] = {}
         self.store_dir: Path = folder / "transcripts"
-        self.store: GroupTranscriptStore = GroupTranscriptStore(self.store_dir)
+        self._store: GroupTranscriptStore = GroupTranscriptStore(self.store_dir)
+        self.far: Record | None = None
+        """The gateways' record, where it is not in files."""
+        self.spool_dir: Path | None = None
+        """Where what the gateways recorded may wait before it is in the store."""
         self.variables: Mapping[str, str] = {}
         """What each gateway is told besides."""
         self._script: dict[str, list[Answer]] = {}
@@ -83,6 +90,19 @@ class Scene:
     def key(self, chat: Chat) -> str:
         """The session key of a chat."""
         return f"feishu:{chat.chat_id}"
+
+    @property
+    def store(self) -> GroupTranscriptStore:
+        """The record, once everything that was recorded is there."""
+        spool = self.spool_dir
+        if spool is not None:
+            procs.until(lambda: not waiting_in(spool).lines, "the spools are empty")
+        return self._store
+
+    def look_at(self, record: Record) -> None:
+        """The gateways' record is this one, and not in files."""
+        self._store.close()
+        self.far, self._store = record, record.store
 
     def record(self, chat: Chat) -> list[Entry]:
         """All entries of a chat as they read now."""

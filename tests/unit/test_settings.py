@@ -581,3 +581,51 @@ def test_no_platform_can_take_the_place_of_what_settings_have(monkeypatch: pytes
         offered = (Platform(name, (), re.compile("x"), settings="transcript_channels.feishu.settings:SECTION"),)
         monkeypatch.setattr(model, "platforms", lambda offered=offered: offered)
         assert model._sections() == {}, name
+
+
+# -- values in files
+
+
+def test_a_variable_that_ends_in_file_names_a_file_with_the_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "url"
+    secret.write_text("postgresql://nanobot:hidden@db/nanobot\n", encoding="utf-8")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL_FILE", str(secret))
+    settings = load_settings(look_in_cwd=False)
+    assert settings.record.address == "postgresql://nanobot:hidden@db/nanobot"
+    assert str(settings.origin_of("record.url")) == "environment NANOBOT_TRANSCRIPT_RECORD__URL_FILE"
+    assert settings.unknown == ()
+    assert "hidden" not in " ".join(str(value.text) for value in settings.values())
+
+
+def test_the_variable_itself_goes_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dir").write_text("/from/the/file", encoding="utf-8")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_STORE__DIR_FILE", str(tmp_path / "dir"))
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_STORE__DIR", "/from/the/variable")
+    assert load_settings(look_in_cwd=False).store.dir == Path("/from/the/variable")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_named_with_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "url").write_bytes(content)
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL_FILE", str(tmp_path / "url"))
+    with pytest.raises(ConfigError, match=r"NANOBOT_TRANSCRIPT_RECORD__URL_FILE names .*url") as refused:
+        load_settings(look_in_cwd=False)
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("url", ["mysql://db/x", "db.example", "/var/lib"])
+def test_the_record_lies_in_postgresql_or_in_a_folder(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL", url)
+    with pytest.raises(ConfigError, match=r"record\.url"):
+        load_settings(look_in_cwd=False)
+
+
+def test_a_folder_that_is_named_for_one_command_goes_before_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL", "postgresql://db/nanobot")
+    settings = load_settings(look_in_cwd=False, overrides={"store": {"dir": "/t"}, "record": {"url": ""}})
+    assert settings.record.address is None

@@ -101,7 +101,13 @@ def _mail(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.mail.server import build_server, service_from
 
     service = service_from(settings)
-    return Room(build_server(service, store=lambda: settings.open_record().store), core=service)
+
+    def routes() -> "Iterable[AbstractRouteDef]":
+        from transcript_mcp.mail.routes import Routes
+
+        return Routes(service)()
+
+    return Room(build_server(service, store=lambda: settings.open_record().store), routes, core=service)
 
 
 def _io(settings: Settings, _cwd: Path | None) -> Room:

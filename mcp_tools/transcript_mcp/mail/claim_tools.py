@@ -120,9 +120,10 @@ class ClaimTools:
 
         Say who you are when you commit: AGENT_NAME=YourName git commit. Default: git's author.
         """
-        from transcript_mcp.mail.guard import install_guard
+        from transcript_mcp.mail.guard import Way, install_guard
 
-        made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path)
+        way = Way() if self._mail.file is not None else Way(otherwise=self._service.options.hub)
+        made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path, way)
         return showing.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
@@ -141,8 +142,8 @@ class ClaimTools:
         """Which guards do not hold all that the server promises; nothing when all do."""
         from transcript_mcp.mail.guards import outdated
 
-        notes = [f"{each.told} To renew it: {each.call}" for each in outdated(self._mail.places, [project.key])]
-        return notes[:_NOTES]
+        found = outdated(self._mail.places, [project.key], in_file=self._mail.file is not None)
+        return [f"{each.told} To renew it: {each.call}" for each in found[:_NOTES]]
 
     def _changed(self, project: Project, job: int | None) -> str | None:
         """Tell who watches a project's claims; the commit, where callers wait for it."""

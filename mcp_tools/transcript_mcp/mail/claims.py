@@ -10,12 +10,11 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.sql.contract import Database, Row, Sql
-from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
+from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs, names
 from transcript_mcp.mail.boxes import place_in_list
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.meeting import meetings
 from transcript_mcp.mail.moments import to_the_millisecond
-from transcript_mcp.mail.names import HUMAN
 from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Agent, Page
 
@@ -147,7 +146,7 @@ class Claims:
         """
         now = to_the_millisecond(self._clock())
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
-        who = f"{HUMAN} for {agent.name}" if by_person else agent.name
+        who = f"{names.HUMAN} for {agent.name}" if by_person else agent.name
         meant = None if only is None else {claim.id for claim in only}
 
         def work(db: Sql) -> Released:
@@ -170,6 +169,16 @@ class Claims:
         none = _Held([], list(wanted or ()), [])
         held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
         return [claim_rows.claim(row) for row in held.rows], held.missing
+
+    def of_others(self, project_id: int, name: str) -> list[Claim]:
+        """The active exclusive claims in a project but for those of the agent ``name``, the oldest first."""
+        sql = (
+            f"{claim_rows.ROWS} WHERE claims.project_id = :project AND {_ACTIVE} AND claims.agent_name <> :name"
+            " ORDER BY claims.id"
+        )
+        bound = {"project": project_id, "name": names.normal(name), "now": self._clock()}
+        rows: list[Row] = self._database.read(lambda db: db.execute(sql, bound).fetchall(), [])
+        return [claim_rows.claim(row) for row in rows if row["exclusive"]]
 
     def list_claims(
         self,

@@ -66,7 +66,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
     database = store.opened(_BUSY)
     try:
         if database.identity() is None and not snapshots.slugs(store):
-            return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
+            return [Finding("mail", "info", f"There is no mail in {store.root} yet."), *_guards(store, [])]
         if database.identity() is None:
             return [Finding("database", "error", f"{store.where} is missing, and the archive has mail.", _REBUILD)]
         damage = database.damage() if whole else ""
@@ -75,7 +75,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         return [
             *_waiting(store, database),
             *_one_folder(database),
-            *_guards(store, database),
+            *_guards(store, database.read(projects.all_projects, [])),
             *(_compared(store, database) if whole else ()),
         ]
     except TranscriptError as error:
@@ -117,9 +117,9 @@ def _one_folder(database: Database) -> Iterator[Finding]:
             yield Finding("project", "warning", said, f"Let all agents use one of them, such as {folder}.")
 
 
-def _guards(store: MailStore, database: Database) -> Iterator[Finding]:
-    known = database.read(projects.all_projects, [])
-    found = guards.outdated(store, (project.key for project in known))
+def _guards(store: MailStore, known: Sequence[Project]) -> Iterator[Finding]:
+    keys = (project.key for project in known)
+    found = guards.outdated(store, keys, elsewhere=True, in_file=store.engine is None)
     for each in found[:_GUARDS]:
         yield Finding("guard", "warning", each.told, f"Update it: {each.command}")
     if len(found) > _GUARDS:

@@ -6,11 +6,12 @@ somebody has changed, is never overwritten or removed.
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
 from nanobot_transcript.errors import GuardError
 from nanobot_transcript.files.lock import exclusive
@@ -19,11 +20,37 @@ from transcript_mcp.mail.code_repo import CodeRepo
 from transcript_mcp.mail.guard_hook import EARLIER
 from transcript_mcp.mail.layout import MailStore
 
-__all__ = ["HOOKS", "Installed", "Uninstalled", "install_guard", "uninstall_guard"]
+__all__ = [
+    "HOOKS",
+    "Installed",
+    "Uninstalled",
+    "Way",
+    "hub_address",
+    "install_guard",
+    "token_file_for",
+    "uninstall_guard",
+]
 
 HOOKS: Final = ("pre-commit", "pre-merge-commit", "pre-applypatch", "post-rewrite")
 """The hooks that the guard is, the one that commits run first."""
 _LOCKING: Final = 10.0
+_Known: TypeAlias = dict[tuple[str, str], dict[str, str]]
+"""What a guard has of each project, by ``_identity``."""
+_HUBS: Final = ("/mcp/mail", "/mcp")
+"""What clients have behind a hub's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a guard gets the claims. ``hub`` is the address of a hub to ask, ``token_file`` a file with the hub's token.
+
+    Where nothing is said, a guard that stands keeps its way; a new one asks the hub ``otherwise``, or without one reads
+    the store's database.
+    """
+
+    hub: str = ""
+    token_file: str = ""
+    otherwise: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +58,16 @@ class Installed:
     """A guard that stands. ``hook`` is its file ``pre-commit``; the other names of ``HOOKS`` are beside it.
 
     ``projects`` are the keys of all projects that it guards in this repository. ``earlier`` is the first hook that runs
-    before one of its files, None without any. ``note`` may be empty.
+    before one of its files, None without any. ``note`` may be empty, and so may ``hub``, which it asks about the
+    project that was meant, and ``token_file``.
     """
 
     hook: str
     projects: Sequence[str]
     earlier: str | None
     note: str
+    hub: str = ""
+    token_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +80,16 @@ class Uninstalled:
     restored: bool
 
 
-def install_guard(store: MailStore, project_key: str, code_repo_path: str | Path) -> Installed:
+def install_guard(store: MailStore, project_key: str, code_repo_path: str | Path, way: Way | None = None) -> Installed:
     """Let the repository's commits respect the claims of a project, beside those of projects that it guards already.
 
     ``code_repo_path`` is any folder of the work tree; all work trees of the repository are guarded. Doing it again is
-    fine. Raises GuardError.
+    fine. A guard that asks a hub needs no mail in ``store``, which keeps its log. Raises GuardError.
     """
-    key, repo = projects.checked_key(project_key), code_repo.find(code_repo_path)
+    key, repo, way = projects.checked_key(project_key), code_repo.find(code_repo_path), way or Way()
     store = MailStore(store.root.expanduser().resolve())
-    if not store.database.is_file():
-        raise GuardError(f"There is no mail store in {store.root}.", hint="Register an agent in the project first.")
     below, above = code_repo.project_place(key, repo)
     entry = {
-        "database": str(store.database),
         "log": str(store.root / "guard-bypass.log"),
         "key": key,
         "repository": str(repo.common) if repo.shares_hooks else "",
@@ -70,22 +97,43 @@ def install_guard(store: MailStore, project_key: str, code_repo_path: str | Path
         "above": above,
     }
     hooks = _hooks(repo)
+    if way.hub or way.otherwise:
+        _make(store.root)
     with _changing(store.root, hooks[0]):
         found = {hook: _guarded(hook) for hook in hooks}
         others = [hook for hook in hooks if found[hook] is None and os.path.lexists(hook)]
         for hook in others:
             _refuse_two(hook)
-        kept = [known for known in _merged(found.values()) if _identity(known) != _identity(entry)]
+        known = _merged(found.values())
+        entry = _source(store, way, _identity(entry), known) | entry
+        standing = [*(each for each in known.values() if _identity(each) != _identity(entry)), entry]
         hooks[0].parent.mkdir(parents=True, exist_ok=True)
         for hook in hooks:
             if hook in others:
                 hook.rename(_earlier(hook))  # a link stays a link
-            _write(hook, [*kept, entry])
-        ours = [known["key"] for known in (*kept, entry) if known["database"] == entry["database"]]
+            _write(hook, standing)
+        ours = [each["key"] for each in standing if guards.is_of(each, store)]
         guards.note(store, guards.Standing(str(hooks[0]), str(repo.top), ours))
-    keys = [known["key"] for known in (*kept, entry) if known["repository"] == entry["repository"]]
+    keys = [each["key"] for each in standing if each["repository"] == entry["repository"]]
     earlier = next((str(_earlier(hook)) for hook in hooks if os.path.lexists(_earlier(hook))), None)
-    return Installed(str(hooks[0]), keys, earlier, _note(hooks[0], repo))
+    asks = entry.get("hub", ""), entry.get("token_file", "")
+    return Installed(str(hooks[0]), keys, earlier, _note(hooks[0], repo), *asks)
+
+
+def hub_address(url: str) -> str:
+    """A hub's address as guards keep it; it may end as clients write it, ``/mcp/mail``. Raises GuardError."""
+    address = url.strip().rstrip("/")
+    for end in _HUBS:
+        address = address.removesuffix(end)
+    try:
+        parts = urlsplit(address)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_one = False
+    # What else may stand in an address has no place in one, or would be a secret in the hook.
+    if is_one and not set(address) & set("@?#\\ ") and address.isascii() and address.isprintable():
+        return address
+    raise GuardError(f"{url} is not the address of a hub.", hint="Write it like http://127.0.0.1:8765.")
 
 
 def uninstall_guard(store: MailStore, code_repo_path: str | Path) -> Uninstalled:
@@ -99,7 +147,7 @@ def uninstall_guard(store: MailStore, code_repo_path: str | Path) -> Uninstalled
         return Uninstalled(str(hooks[0]), removed=False, restored=False)
     with _changing(store.root, hooks[0]):
         found = {hook: _guarded(hook) for hook in hooks}
-        known = _merged(found.values())
+        known = list(_merged(found.values()).values())
         left = [each for each in known if each["repository"] not in ("", str(repo.common))]
         if len(left) == len(known):
             return Uninstalled(str(hooks[0]), removed=False, restored=False)
@@ -112,6 +160,13 @@ def uninstall_guard(store: MailStore, code_repo_path: str | Path) -> Uninstalled
         if not left:
             guards.forget(store, str(hooks[0]))
     return Uninstalled(str(hooks[0]), removed=True, restored=restored)
+
+
+def token_file_for(store: MailStore, hub: str, code_repo_path: str | Path) -> str:
+    """The file from which the guard of a repository takes the token of this hub; empty for none. Raises GuardError."""
+    hooks = _hooks(code_repo.find(code_repo_path))
+    with _changing(store.root, hooks[0]):
+        return _token_file(_merged(_guarded(hook) for hook in hooks), hub)
 
 
 def _hooks(repo: CodeRepo) -> list[Path]:
@@ -148,13 +203,45 @@ def _guarded(hook: Path) -> list[dict[str, str]] | None:
     return None if guard is None else guard.guarded
 
 
-def _merged(found: Iterable[list[dict[str, str]] | None]) -> list[dict[str, str]]:
-    """The projects of all files of a guard, each once: an installation may have been cut off between two."""
-    return list({_identity(entry): entry for entries in found for entry in entries or ()}.values())
+def _merged(found: Iterable[list[dict[str, str]] | None]) -> _Known:
+    """The projects of all files of a guard: an installation may have been cut off between two, after the first."""
+    merged: _Known = {}
+    for entry in (entry for entries in found for entry in entries or ()):
+        merged.setdefault(_identity(entry), entry)
+    return merged
 
 
-def _identity(entry: dict[str, str]) -> tuple[str, ...]:
-    return entry["database"], entry["key"], entry["repository"]
+def _identity(entry: Mapping[str, str]) -> tuple[str, str]:
+    """A project is guarded once in a repository, wherever the claims come from."""
+    return entry["key"], entry["repository"]
+
+
+def _source(store: MailStore, way: Way, identity: tuple[str, str], known: _Known) -> dict[str, str]:
+    """Where the claims of a project come from; ``known`` is what the guard has had."""
+    stood = known.get(identity, {}).get("hub", "")
+    told = way.hub or ("" if stood else way.otherwise)
+    hub = hub_address(told) if told else stood
+    if hub:
+        # An earlier version of ours looks for the database of every project.
+        return {"database": "", "hub": hub, "token_file": way.token_file or _token_file(known, hub)}
+    if way.token_file:
+        raise GuardError("This guard reads the database and sends no token.", hint="Name the hub, too: --hub URL")
+    if not store.database.is_file():
+        raise GuardError(f"There is no mail store in {store.root}.", hint="Register an agent in the project first.")
+    return {"database": str(store.database)}
+
+
+def _token_file(known: _Known, hub: str) -> str:
+    return next((each["token_file"] for each in known.values() if each.get("hub") == hub and each["token_file"]), "")
+
+
+def _make(root: Path) -> None:
+    """The folder of the mail, where there may be none: it has the list of guards, and their log."""
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "Set mail.store to a folder that you may write to."
+        raise GuardError(f"{root} cannot be created: {error.strerror}.", hint=hint) from error
 
 
 def _earlier(hook: Path) -> Path:

@@ -4,8 +4,8 @@
 ``git am`` run ``pre-merge-commit`` and ``pre-applypatch`` in place of ``pre-commit``, and a rebase asks nobody before
 it is done (``post-rewrite``). It runs without this product, also while no
 server is up: standard library only, nothing newer than Python 3.9. It reads the claims from the mail store's database
-and creates nothing there. Whatever is wrong with the store or the guard itself does not keep anybody from a commit; it
-is said on stderr.
+and creates nothing there; where it cannot, it asks a hub (``guard_hub``). Whatever is wrong with the store, the hub or
+the guard itself does not keep anybody from a commit; it is said on stderr.
 
 Whose claims are one's own is told by the name alone: in a project a name means one agent, at home there or a guest.
 What a merge brings in as it was committed elsewhere is not looked at again.
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+from transcript_mcp.mail.guard_hub import asked
 from transcript_mcp.mail.matching import covered
 
 TYPE_CHECKING = False
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     Guarded: TypeAlias = Mapping[str, str]
     """A project that is guarded here: ``database``, ``log`` and ``key``; ``repository`` (its common git folder) where
     the hook serves several, else empty; ``below`` is the project's folder in the work tree, ``above`` the work tree's
-    in the project's folder, both empty when they are the same."""
+    in the project's folder, both empty when they are the same. Where a hub is asked, ``database`` is empty, ``hub`` is
+    its address, and ``token_file`` may be empty."""
 
     Held: TypeAlias = tuple[str, str, str, float]
     """A claim: holder, pattern, reason, until when."""
@@ -70,14 +72,20 @@ def main(guarded: Iterable[Guarded], arguments: list[str]) -> int:
         return status
     me = own_name()
     blocked = False
+    silent: list[str] = []
     for project in guarded:
+        if project.get("hub") in silent:
+            continue
         try:
             blocked = _is_blocked(project, me, name, rewritten or b"") or blocked
         except Exception as error:  # noqa: BLE001 - the guard must never be what keeps people from working
+            where = project["database"] or project["hub"]
+            told = getattr(error, "told", (f"{type(error).__name__}: {error} ({where})", ""))  # a hub's has a hint
             _say(
-                f"Agent Mail: claims were not checked: {type(error).__name__}: {error} ({project.get('database')})",
-                "Agent Mail：未能检查占用情况，本次提交不受影响。",
+                f"Agent Mail: claims were not checked: {told[0]}",
+                f"Agent Mail：未能检查占用情况，本次提交不受影响。{told[1]}",
             )
+            silent += [project["hub"]] if getattr(error, "of_all", False) else []
     return 1 if blocked else 0
 
 
@@ -123,12 +131,12 @@ def _earlier(hook: str, arguments: list[str], given: bytes | None) -> int:
 
 def _is_blocked(project: Guarded, me: str, name: str, rewritten: bytes) -> bool:
     now = time.time()
-    held = held_by_others(project["database"], (project["key"], now, me))
+    held = _held(project, now, me)
     if not held:
         return False
-    asked = ("--git-common-dir", "--git-path", "MERGE_HEAD", "--git-path", "rebase-apply/rebasing")
-    common, merging, rebasing = _git("rev-parse", *asked).split("\n")[:3]
-    if project["repository"] and os.path.realpath(common) != project["repository"]:
+    wanted = ("--git-common-dir", "--git-path", "MERGE_HEAD", "--git-path", "rebase-apply/rebasing")
+    common, merging, rebasing = _git("rev-parse", *wanted).split("\n")[:3]
+    if _is_of_another(project, common):
         return False
     if name == _PATCH and os.path.exists(rebasing):  # told of when it is done, as in any other rebase
         return False
@@ -144,7 +152,20 @@ def _is_blocked(project: Guarded, me: str, name: str, rewritten: bytes) -> bool:
     return False
 
 
+def _is_of_another(project: Guarded, common: str) -> bool:
+    """True for a project of another repository that has its hooks in the same folder."""
+    return bool(project["repository"]) and os.path.realpath(common) != project["repository"]
+
+
 # -- the claims
+
+
+def _held(project: Guarded, now: float, me: str) -> list[Held]:
+    if "hub" not in project:
+        return held_by_others(project["database"], (project["key"], now, me))
+    if project["repository"] and _is_of_another(project, _git("rev-parse", "--git-common-dir").rstrip("\n")):
+        return []  # its hub is asked by its own commits alone
+    return asked(project["hub"], project["key"], me, project["token_file"])[1]
 
 
 def held_by_others(database: str, bound: tuple[str, float, str]) -> list[Held]:

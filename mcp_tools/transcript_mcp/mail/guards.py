@@ -1,13 +1,14 @@
-"""Where guards stand, so that those with outdated rules can be named: ``guards.json`` in the mail store.
+"""Where guards stand, so that outdated ones can be named: ``guards.json`` in the mail store.
 
-A guard holds the code that it was installed with until somebody installs it again. What an earlier version installed
-was not noted; it is looked for where most are, among the hooks of the project's own repository.
+A guard holds the code that it was installed with, and asks where it was told to, until somebody installs it again. What
+an earlier version installed was not noted; it is looked for where most are, among the hooks of the project's own
+repository.
 """
 
 import json
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from nanobot_transcript.files.replace import write_whole
 from transcript_mcp.mail import guard_file
 from transcript_mcp.mail.layout import MailStore
 
-__all__ = ["Outdated", "Standing", "forget", "note", "outdated"]
+__all__ = ["Outdated", "Standing", "forget", "is_of", "note", "outdated"]
 
 _LARGEST: Final = 4_000_000
 _USUAL: Final = ".git/hooks/pre-commit"
@@ -33,23 +34,31 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A guard whose rules are older than those of this version; ``project`` is one of those that it guards."""
+    """A guard whose rules are older than those of this version, or that reads a database which mail has left.
+
+    ``project`` is one of those that it guards, ``hub`` the one that it asks about it, empty for none.
+    """
 
     hook: str
     work_tree: str
     project: str
     rules: int
+    hub: str = ""
+    is_left: bool = False
 
     @property
     def told(self) -> str:
         """What is wrong with it, in a sentence."""
+        if self.is_left:
+            return f"The guard {self.hook} reads a database that mail has left, and blocks nothing."
         return f"The guard {self.hook} has rules of version {self.rules}; {guard_file.RULES} is the newest."
 
     @property
     def command(self) -> str:
         """What renews it, on the command line."""
         key, tree = shlex.quote(self.project), shlex.quote(self.work_tree)
-        return f"cd {tree} && nanobot-transcript mail guard install --project {key}"
+        hub = f" --hub {shlex.quote(self.hub)}" if self.hub else ""
+        return f"cd {tree} && nanobot-transcript mail guard install --project {key}{hub}"
 
     @property
     def call(self) -> str:
@@ -72,16 +81,27 @@ def forget(store: MailStore, hook: str) -> None:
         _write(store, left)
 
 
-def outdated(store: MailStore, keys: Iterable[str]) -> list[Outdated]:
-    """The guards of these projects whose rules are older than those of this version. Never raises OSError."""
+def is_of(entry: Mapping[str, str], store: MailStore) -> bool:
+    """True when a guard's project reads this store's database, or asks a hub, wherever that has its mail."""
+    return "hub" in entry or entry["database"] == str(store.root.expanduser().resolve() / store.database.name)
+
+
+def outdated(store: MailStore, keys: Iterable[str], *, elsewhere: bool = False, in_file: bool = True) -> list[Outdated]:
+    """The guards of these projects whose rules are older than those of this version.
+
+    With ``elsewhere`` also those that ask a hub about other projects; unless the mail is ``in_file``, also those that
+    still read the file. Never raises OSError.
+    """
     wanted = set(keys)
-    noted = (each for each in _noted(store) if wanted.intersection(each.projects))
+    noted = (each for each in _noted(store) if elsewhere or wanted.intersection(each.projects))
     # Where the two are one hook, what was noted says which work tree it is.
-    old = {os.path.realpath(each.hook): each for each in (*_usual(wanted), *noted) if _has_old_rules(each.hook)}
-    if not old:
-        return []
-    database = str(store.root.expanduser().resolve() / store.database.name)
-    found = (_looked_at(each, database, wanted) for each in old.values())
+    standing = {os.path.realpath(each.hook): each for each in (*_usual(wanted), *noted)}
+    suspect = [each for each in standing.values() if not in_file or _has_old_rules(each.hook)]
+
+    def is_meant(entry: Mapping[str, str]) -> bool:
+        return is_of(entry, store) and (entry["key"] in wanted or (elsewhere and "hub" in entry))
+
+    found = (_looked_at(each, is_meant, in_file=in_file) for each in suspect)
     return [each for each in found if each is not None]
 
 
@@ -94,16 +114,20 @@ def _has_old_rules(hook: str) -> bool:
     return rules is not None and rules < guard_file.RULES
 
 
-def _looked_at(standing: Standing, database: str, keys: set[str]) -> Outdated | None:
+def _looked_at(standing: Standing, is_meant: Callable[[Mapping[str, str]], bool], *, in_file: bool) -> Outdated | None:
     try:
         guard = guard_file.parse(_text(standing.hook, _LARGEST))
     except guard_file.ChangedGuardError:
         return None
     if guard is None:
         return None
-    guarded = (each["key"] for each in guard.guarded if each["database"] == database)
-    key = next((key for key in guarded if key in keys), None)
-    return None if key is None else Outdated(standing.hook, standing.work_tree, key, guard.rules)
+    ours = [each for each in guard.guarded if is_meant(each)]
+    left = [] if in_file else [each for each in ours if "hub" not in each]
+    named = next(iter(left or ours), None)
+    if named is None or not (left or guard.rules < guard_file.RULES):
+        return None
+    found = standing.hook, standing.work_tree, named["key"], guard.rules
+    return Outdated(*found, hub=named.get("hub", ""), is_left=bool(left))
 
 
 def _noted(store: MailStore) -> list[Standing]:

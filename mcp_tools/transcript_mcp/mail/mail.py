@@ -57,6 +57,11 @@ class AgentMail:
         self.reader: Database = self.places.opened(self.options.busy)
         self._clock: Callable[[], float] = clock or self.places.clock
 
+    @property
+    def file(self) -> Path | None:
+        """The database's file, which guards on this machine read; None where the database is on a server."""
+        return self.places.database if self.places.engine is None else None
+
     def now(self) -> float:
         """The time that is noted for what happens now."""
         return to_the_millisecond(self._clock())

@@ -53,12 +53,20 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
 
 def service_from(settings: "Settings") -> MailService:
     """The service that the settings describe."""
+    from nanobot_transcript.settings.addresses import url_of
+
     chosen = settings.mail
     options = MailOptions(
         require_agent_token=chosen.require_agent_token, shard=chosen.archive.shard, max_body=int(chosen.max_body)
     )
     images = chosen.images
-    serving = ServiceOptions(chosen.archive.enabled, chosen.archive.sync, images.policy, int(images.inline_max_bytes))
+    serving = ServiceOptions(
+        chosen.archive.enabled,
+        chosen.archive.sync,
+        images.policy,
+        int(images.inline_max_bytes),
+        url_of(settings.hub.host, settings.hub.port),
+    )
     return MailService(AgentMail(MailStore.of(settings), options), serving, announce=_announcing(settings))
 
 

@@ -35,13 +35,15 @@ Announce = Callable[[str, str], object]
 class ServiceOptions:
     """``archiving``: whether a process carries mail into git; ``sync``: whether senders wait for it.
 
-    ``image_policy`` and ``inline_max_bytes`` hold where a message does not say otherwise.
+    ``image_policy`` and ``inline_max_bytes`` hold where a message does not say otherwise. ``hub`` is the address of the
+    hub that serves the mail, for guards that cannot read it themselves.
     """
 
     archiving: bool = True
     sync: bool = False
     image_policy: "Policy" = "auto"
     inline_max_bytes: int = 64 * 1024
+    hub: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 
+_TOKEN_NOTE: Final = "If the hub requires a token, set AGENT_MAIL_TOKEN wherever you commit."
 _LEFT_OUT: Final = "This answer is full. Ask for fewer messages at a time, or read resource://message/{id}."
 
 
@@ -232,9 +233,9 @@ def shown_released(released: "Released", commit: str | None) -> dict[str, Any]:
 
 def shown_guard(made: "Installed") -> dict[str, Any]:
     """A guard that stands."""
-    kept = {"earlier_hook": made.earlier} if made.earlier else {}
-    note = {"note": made.note} if made.note else {}
-    return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
+    note = made.note or (_TOKEN_NOTE if made.hub and not made.token_file else "")
+    more = {"earlier_hook": made.earlier, "hub": made.hub, "token_file": made.token_file, "note": note}
+    return {"hook": made.hook, "projects": list(made.projects), **{name: each for name, each in more.items() if each}}
 
 
 def shown_guard_removed(gone: "Uninstalled") -> dict[str, Any]:

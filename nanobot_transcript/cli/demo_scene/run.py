@@ -97,12 +97,12 @@ class _Demo:
             await world.open(lambda bot: ready(bot.app.name))
         for bot in world.bots:
             screen.bot(bot, self._version)
-        screen.facts(world.mind.label, world.place, world.page.address if world.page else "")
+        screen.facts(world.mind.label, world.record.place, world.page.address if world.page else "")
         if world.page is not None:
             world.page.show()
         await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
-        if self._goes_on or self._keep:
+        if (self._goes_on or self._keep) and world.transcript is not None:
             screen.place(world.transcript, world.place, follow=self._goes_on, kept=self._keep)
         if self._goes_on:
             await Talking(world, screen).run()
@@ -136,7 +136,7 @@ class _Demo:
             "given": [{"bot": name, "entries": [asdict(line) for line in turn.given]} for name, turn in turns],
             "transcript": {
                 "session_key": world.key,
-                "store": str(world.place),
+                "store": world.record.place,
                 "path": str(world.transcript) if world.transcript else None,
                 "kept": self._keep,
             },

@@ -98,10 +98,10 @@ class Screen:
         )
         self._labelled(bot.app.name, ready)
 
-    def facts(self, model: str, record: Path, page: str) -> None:
+    def facts(self, model: str, record: str, page: str) -> None:
         """What else takes part."""
         self._labelled(said("model"), model)
-        self._labelled(said("record"), str(record))
+        self._labelled(said("record"), record)
         if page:
             self._labelled(said("page"), said("{page}  (open it in a browser: the group, live)", page=page))
 

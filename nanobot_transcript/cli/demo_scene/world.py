@@ -51,7 +51,7 @@ class World:
         everybody = (self.ada, self.bo, self.you, self.dana, self.alpha, self.beta)
         self.group = self.feishu.add_group("Release 2.0", everybody)
         self.place: Path = folder / "record"
-        self.record: Record = Record.open(self.place)
+        self.record: Record = _opened(self.place)
         self.turns: Turns = Turns(self.record, self.key, self.group.apps)
         self.bots: list[Bot] = host.bots(self.group.apps, folder)
         self.page: Page | None = Page(folder / "hub") if page else None
@@ -64,7 +64,7 @@ class World:
 
     @property
     def transcript(self) -> Path | None:
-        """The file with the group's entries, None before the first."""
+        """The file with the group's entries, None before the first and where the record is in a database."""
         return next(iter(sorted(self.place.glob("*.jsonl"))), None)
 
     @property
@@ -201,6 +201,17 @@ class World:
     async def _stop_processes(self) -> None:
         pages = [] if self.page is None else [self.page]
         await _together(process.stop() for process in (*self.bots, *pages))
+
+
+def _opened(folder: Path) -> Record:
+    """The record in the demo's folder; in a database when the environment names one, as it does for the bots."""
+    from nanobot_transcript.settings.sources import environment
+    from nanobot_transcript.settings.storing import RecordSettings
+
+    told = RecordSettings(**environment().values.get("record") or {})
+    if told.address is None:
+        return Record.open(folder)
+    return Record.open(told.address, **told.options() | {"spool_dir": None})
 
 
 async def _together(works: Iterable[Coroutine[Any, Any, None]]) -> None:

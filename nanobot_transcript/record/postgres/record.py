@@ -65,6 +65,7 @@ class PostgresRecord(Record):
     ) -> None:
         self._engine: Engine = Engine(Place(url, schema, listen_url, connections))
         self._posting: OutboxLimits | None = posting
+        self._spool_dir: Path | None = Path(spool_dir).expanduser() if spool_dir is not None else None
         self._mutex: threading.RLock = threading.RLock()
         self._signals: Signals | None = None
         self._outbox: Outbox | None = None
@@ -145,7 +146,12 @@ class PostgresRecord(Record):
         """See ``Record.check``."""
         from nanobot_transcript.record.postgres.checking import check  # for few
 
-        return check(self._engine)
+        found = check(self._engine)
+        if self._spool_dir is not None:
+            from nanobot_transcript.record.spool import checking
+
+            found += checking.check(self._spool_dir)
+        return found
 
     def close(self) -> None:
         """See ``Record.close``."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.errors import InvalidEntryError, StoreError, StoreUnavailableError
 from nanobot_transcript.record.spool.limits import pause_after
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import FarBackend
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST: Final = 0.1
 _IDLE: Final = 1.0
-"""Seconds after which one looks what can be tidied up."""
+"""Seconds after which one looks what can be tidied up, and what can be tried again."""
 
 
 class Drainer:
@@ -37,6 +37,8 @@ class Drainer:
         self._spool: Spool = spool
         self._pause: Callable[[int], float] = pause
         self._failures: int = 0
+        self._stuck: dict[str, int] = {}
+        """Chats of which nothing can be written, and how often that was tried."""
         self._since: float = 0.0
         self._hurried: bool = False
         self._awaited: threading.Condition = threading.Condition(spool.lock)
@@ -73,7 +75,7 @@ class Drainer:
             self._awaited.notify()
             self._spool.written.notify()
         self._thread.join(timeout)
-        return not (self._thread.is_alive() or self.is_away)
+        return not (self._thread.is_alive() or self.error)
 
     def _run(self) -> None:
         try:
@@ -81,12 +83,11 @@ class Drainer:
                 try:
                     more = self._hand_on(*job)
                 except Exception as error:  # noqa: BLE001 - whatever it is, what waits is not to be lost
-                    self._spool.give_back(job, more=True)
-                    if self._failed(error):
+                    if self._failed(job, error):
                         return
                 else:
-                    self._worked()
-                    self._spool.give_back(job, more=more)
+                    self._worked(job)
+                    self._spool.give_back(job, 0.0 if more else None)
         finally:
             self._spool.close()
 
@@ -98,7 +99,7 @@ class Drainer:
                 job = self._spool.take()
                 if job is not None or self._closing:
                     return job
-                self._spool.written.wait(_IDLE)
+                self._spool.written.wait(min(_IDLE, self._spool.until_next()))
 
     def _tidy(self) -> None:
         try:
@@ -170,17 +171,32 @@ class Drainer:
 
     # -- the record comes and goes
 
-    def _failed(self, error: Exception) -> bool:
-        """Pause; True when it is the end."""
-        self.error = str(error)
+    def _failed(self, job: "Job", error: Exception) -> bool:
+        """True when it is the end."""
+        if isinstance(error, StoreError) and not isinstance(error, StoreUnavailableError):
+            self._failed_in(job, error)
+            return False
+        self._spool.give_back(job, 0.0)
         if not self._failures:
             self._since = time.monotonic()
             told = logger.warning if isinstance(error, StoreError) else logger.exception
             told("%s cannot be written to; what is said is kept in %s: %s", self._far.place, self._spool.base, error)
-            self._spool.tell(self.error)
+            self._tell(str(error))
         self._failures += 1
         self._identity = ""  # another record may be there when it comes back
-        pause = self._pause(self._failures)
+        return self._rest(self._pause(self._failures))
+
+    def _failed_in(self, job: "Job", error: StoreError) -> None:
+        """Of this chat alone nothing can be written, such as while somebody holds it; the others go on."""
+        _, session_key = job
+        failures = self._stuck[session_key] = self._stuck.get(session_key, 0) + 1
+        if failures == 1:
+            logger.warning("%s cannot be written to; what is said there is kept: %s", session_key, error)
+            self._tell(str(error))
+        self._spool.give_back(job, time.monotonic() + self._pause(failures))
+
+    def _rest(self, pause: float) -> bool:
+        """Pause; True when it is the end."""
         with self._spool.lock:
             self._spool.sent.notify_all()  # nobody need wait any more
             if self._closing:
@@ -191,12 +207,20 @@ class Drainer:
             self._hurried = False
         return False
 
-    def _worked(self) -> None:
+    def _worked(self, job: "Job") -> None:
+        _, session_key = job
         if self._failures:
             seconds = time.monotonic() - self._since
             logger.info("%s can be written to again after %.0f s; what waited is handed on", self._far.place, seconds)
-            self._failures, self.error = 0, ""
-            self._spool.tell("")
+            self._failures = 0
+        if self._stuck.pop(session_key, None):
+            logger.info("%s can be written to again; what waited is handed on", session_key)
+        if self.error and not self._stuck:
+            self._tell("")
+
+    def _tell(self, error: str) -> None:
+        self.error = error
+        self._spool.tell(error)
 
 
 def _now() -> float:

@@ -51,8 +51,8 @@ class Batch(NamedTuple):
 
 class Folder:
     """Its process alone writes to it and hands its lines on. ``waiting`` are the chats that may have lines to be handed
-    on, in the order in which they are, ``sending`` the one that is; both are changed under the lock of the spool, and
-    so is ``writers``, how many threads are about to write.
+    on, in the order in which they are, each with the earliest moment (of ``time.monotonic``); ``sending`` is the one
+    that is being handed on, and ``writers`` how many threads are about to write. These change under the spool's lock.
     """
 
     def __init__(self, base: Path, fsync: FsyncPolicy = "never", fsync_interval: float = 1.0) -> None:
@@ -70,7 +70,7 @@ class Folder:
         self.sending: str | None = None
         self.foreign: bool = False
         """The lines belong to another record than the one that is there now."""
-        self.waiting: dict[str, None] = dict.fromkeys(self._found())
+        self.waiting: dict[str, float] = dict.fromkeys(self._found(), 0.0)
 
     def _found(self) -> Iterator[str]:
         for stem, paths in self._layout.files().items():
@@ -78,7 +78,7 @@ class Folder:
             if key is not None:
                 self._chats.add(key)
                 yield key
-            elif any(map(os.path.getsize, paths)):
+            elif any(map(_holds_something, paths)):
                 self.foreign = True
                 logger.error("%s has lost the name of its chat; it is kept, and not handed on", paths[0])
 
@@ -209,6 +209,13 @@ def store_in(base: Path, fsync: FsyncPolicy, fsync_interval: float) -> JsonlBack
         segment_bytes=DEFAULT_SEGMENT_BYTES,
         lock_timeout=_LOCK_TIMEOUT,
     )
+
+
+def _holds_something(path: str) -> bool:
+    try:
+        return Path(path).stat().st_size > 0
+    except OSError:  # it is being removed by its process
+        return False
 
 
 def _read(path: Path) -> str:

@@ -33,6 +33,8 @@ class Slot:
         """The first place that nobody holds, perhaps with something left in it, else a new one. Raises StoreErrors."""
         for number in count(1):
             path = base / str(number)
+            if os.path.lexists(path) and not _is_folder(path):
+                continue
             make_folders(base, path)
             slot = cls._of(path)
             if slot is not None:
@@ -88,12 +90,17 @@ def folders_in(path: Path) -> list[Path]:
 
 def _numbered(base: Path) -> list[Path]:
     try:
-        found = [path for path in base.iterdir() if path.name.isascii() and path.name.isdecimal()]
+        names = (path for path in base.iterdir() if path.name.isascii() and path.name.isdecimal())
+        found = list(filter(_is_folder, names))
     except FileNotFoundError:
         return []
     except OSError as error:
         store_error(error, str(base))
     return sorted(found, key=lambda path: int(path.name))
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _sweep(path: Path) -> None:

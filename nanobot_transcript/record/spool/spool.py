@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +67,7 @@ class Spool:
         finally:
             with self.lock:
                 folder.writers -= 1
-                folder.waiting[session_key] = None
+                folder.waiting.setdefault(session_key, 0.0)
                 self.written.notify()
 
     def _room_for(self, session_key: str, entry: Entry) -> Folder:
@@ -97,6 +98,7 @@ class Spool:
             raise
         self._next = 1 + max((int(folder.base.name) for folder in self._folders), default=0)
         self._slot = slot
+        slot.tell("")  # of that process
 
     def _begin(self) -> Folder:
         assert self._slot is not None
@@ -162,7 +164,7 @@ class Spool:
     def again(self, folder: Folder, session_key: str) -> None:
         """Lines were written beside the usual way: look whether they are to be handed on."""
         with self.lock:
-            folder.waiting[session_key] = None
+            folder.waiting.setdefault(session_key, 0.0)
             self.written.notify()
 
     # -- handing on
@@ -170,23 +172,30 @@ class Spool:
     def take(self) -> Job | None:
         """What is to be handed on next; None when nothing is. Under the lock."""
         self._turn += 1
-        left = [folder for _, folders in self._left for folder in folders]
-        rows = (left, self._folders) if self._turn % _TURNS == 0 else (self._folders, left)
-        for folder in (folder for row in rows for folder in row):
-            if folder.waiting and not folder.foreign:
-                key = next(iter(folder.waiting))
+        rows = self._rows()
+        for row in reversed(rows) if self._turn % _TURNS == 0 else rows:
+            for folder, key in _jobs(row, time.monotonic()):
                 del folder.waiting[key]
                 folder.sending = key
                 return folder, key
         return None
 
-    def give_back(self, job: Job, *, more: bool) -> None:
-        """A job is done, or has failed; with ``more`` there is more of it."""
+    def _rows(self) -> list[list[Folder]]:
+        return [self._folders, [folder for _, folders in self._left for folder in folders]]
+
+    def until_next(self) -> float:
+        """Seconds until something is to be tried again, if ever. Under the lock."""
+        moments = (folder.waiting[key] for row in self._rows() for folder, key in _jobs(row, inf))
+        return max(0.0, min(moments, default=inf) - time.monotonic())
+
+    def give_back(self, job: Job, again_at: float | None) -> None:
+        """A job is done; ``again_at`` says when there is more to do of it (of ``time.monotonic``)."""
         folder, key = job
         with self.lock:
             folder.sending = None
-            if more:
-                folder.waiting[key] = None
+            if again_at is not None:
+                folder.waiting.pop(key, None)  # to the end
+                folder.waiting[key] = again_at
             self.sent.notify_all()
 
     def tidy(self) -> None:
@@ -279,3 +288,15 @@ class Spool:
                 slot.release()
         self._slot = self._current = self._refused = None
         self._folders, self._left = [], []
+
+
+def _jobs(row: list[Folder], now: float) -> Iterator[Job]:
+    """What may be handed on now. A chat goes by the order of its lines: first what is in an older folder."""
+    before: set[str] = set()
+    for folder in row:
+        if folder.foreign:
+            continue
+        for key, not_before in folder.waiting.items():
+            if not_before <= now and key not in before:
+                yield folder, key
+        before.update(folder.waiting)

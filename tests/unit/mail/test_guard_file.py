@@ -11,7 +11,7 @@ from support.needs import lacks
 from support.old_guard import first_version
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail import guard_file, guard_hook
+from transcript_mcp.mail import guard_file, guard_hook, guard_hub, matching
 
 PROJECT = {
     "database": "/store with 'quotes' \" 仓库\udcff\\/mail.sqlite3",
@@ -21,11 +21,22 @@ PROJECT = {
     "below": "",
     "above": "",
 }
+OF_HUB = {
+    "database": "",
+    "hub": "http://127.0.0.1:8765",
+    "token_file": "/a token\udcff",
+    **{name: PROJECT[name] for name in ("log", "key", "repository", "below", "above")},
+}
 
 
 def test_what_was_put_in_comes_out() -> None:
-    guarded = [PROJECT, {**PROJECT, "key": "b"}]
+    guarded = [PROJECT, {**PROJECT, "key": "b"}, {**OF_HUB, "key": "c"}]
     assert guard_file.parse(guard_file.render(guarded)) == guard_file.Guard(guard_file.RULES, guarded)
+
+
+def test_a_guard_that_asks_no_hub_does_not_know_how_and_is_read_sooner() -> None:
+    assert "urllib" not in guard_file.render([PROJECT])
+    assert "urllib" in guard_file.render([PROJECT, OF_HUB])
 
 
 def test_a_guard_says_the_version_of_its_rules_at_its_beginning() -> None:
@@ -52,8 +63,8 @@ def test_a_version_that_is_no_number_is_the_first(number: str) -> None:
 
 
 def test_no_name_means_two_things_in_the_one_file() -> None:
-    tree = ast.parse(guard_file.render([PROJECT]))
-    made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    tree = ast.parse(guard_file.render([OF_HUB]))
+    made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     values = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
     made += [value.id for value in values if isinstance(value, ast.Name)]
     assert {name for name in made if made.count(name) > 1} == {"TYPE_CHECKING", "__all__"}
@@ -73,12 +84,12 @@ def test_a_changed_text_is_noticed(old: str, new: str) -> None:
 
 
 def test_the_text_is_a_program_of_the_oldest_python_it_meets_without_anything_of_ours() -> None:
-    tree = ast.parse(guard_file.render([PROJECT]), feature_version=(3, 9))
+    tree = ast.parse(guard_file.render([OF_HUB]), feature_version=(3, 9))
     froms = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert froms <= {"__future__", "collections.abc", "typing"}
-    assert names <= set(sys.stdlib_module_names)
-    assert Path(str(guard_hook.__file__)).read_text(encoding="utf-8").count("transcript_mcp") == 1
+    assert {each.partition(".")[0] for each in froms if each} | names <= set(sys.stdlib_module_names)
+    for module, imports in ((guard_hook, 2), (guard_hub, 0), (matching, 0)):
+        assert Path(str(module.__file__)).read_text(encoding="utf-8").count("transcript_mcp") == imports
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash"])

@@ -2,18 +2,24 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.letterbox import Letterbox
 from support.mail_desk import desk, told
-from support.old_guard import install_first_version
+from support.old_guard import first_version, install_first_version
+from support.waiting import PATIENCE
 
+from nanobot_transcript.settings import Settings
 from transcript_mcp.mail import doctor, guard_file
+from transcript_mcp.mail.guard import Way, install_guard
 from transcript_mcp.mail.guards import Standing, forget, note, outdated
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.server import build_server
+from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.server import build_server, service_from
+from transcript_mcp.mail.service import MailService, ServiceOptions
 from transcript_mcp.sdk.testing import InMemoryClient
 
 
@@ -163,3 +169,103 @@ async def test_who_claims_is_told_that_the_guard_has_older_rules(box: Letterbox,
     assert (refused["notes"], renewed["notes"], [each["text"] for each in listed[1:]]) == ([said], [said], [said])
     old.unlink()
     assert "notes" not in await claim("Owl", "src")
+
+
+# -- guards that ask a hub, and guards that read what mail has left
+
+
+def install_asking(store: MailStore, repository: Path, key: str, hub: str = "http://hub.example:8765") -> Path:
+    """A guard that asks a hub, whose rules are of the first version."""
+    subprocess.run(["git", "init", "-q", repository], check=True, timeout=PATIENCE)
+    hook = Path(install_guard(store, key, repository, Way(hub, "/a token")).hook)
+    guard = guard_file.parse(hook.read_text(encoding="utf-8"))
+    assert guard is not None
+    hook.write_text(first_version(*guard.guarded), encoding="utf-8")
+    return hook
+
+
+def test_a_guard_that_asks_a_hub_is_renewed_with_its_address(store: MailStore, key: str) -> None:
+    hook = install_asking(store, Path(key), key)
+    [found] = outdated(store, [key])
+    assert (found.hook, found.project, found.hub) == (str(hook), key, "http://hub.example:8765")
+    assert found.command.endswith(f"mail guard install --project '{key}' --hub http://hub.example:8765")
+    assert outdated(store, ["/another"]) == []
+
+
+def test_the_doctor_of_a_machine_without_mail_names_its_guards_too(tmp_path: Path) -> None:
+    laptop = MailStore(tmp_path / "laptop")
+    hook = install_asking(laptop, tmp_path / "code", "/srv/backend")
+    for look in (doctor.examine, doctor.glance):
+        [nothing, found] = look(laptop)
+        assert (nothing.check, nothing.severity) == ("mail", "info")
+        assert (found.check, found.severity) == ("guard", "warning")
+        assert str(hook) in found.message
+        assert found.fix.endswith("--project /srv/backend --hub http://hub.example:8765")
+
+
+def test_the_doctor_names_guards_of_a_hub_elsewhere_beside_those_of_its_own_mail(
+    store: MailStore, old: Path, tmp_path: Path
+) -> None:
+    hook = install_asking(store, tmp_path / "code", "/srv/backend")
+    found = [each.message for each in doctor.glance(store) if each.check == "guard"]
+    assert [str(old) in found[0], str(hook) in found[1], len(found)] == [True, True, 2]
+
+
+def test_once_mail_is_in_no_file_guards_that_read_it_are_named_whatever_their_rules(
+    store: MailStore, key: str, tmp_path: Path
+) -> None:
+    repository = tmp_path / "other tree"
+    subprocess.run(["git", "init", "-q", repository], check=True, timeout=PATIENCE)
+    hook = install_guard(store, key, repository).hook
+    assert outdated(store, [key]) == []
+    [found] = outdated(store, [key], in_file=False)
+    assert found.told == f"The guard {hook} reads a database that mail has left, and blocks nothing."
+    assert found.command == f"cd '{repository}' && nanobot-transcript mail guard install --project '{key}'"
+    install_guard(store, key, repository, Way(otherwise="http://127.0.0.1:8765"))
+    assert outdated(store, [key], in_file=False) == []
+
+
+class Elsewhere(AgentMail):
+    """Mail whose database is in no file that a guard could read."""
+
+    file = None
+
+
+@pytest.fixture
+def reading(store: MailStore, key: str) -> str:
+    """The hook of a guard that reads the database, in the project's own repository."""
+    subprocess.run(["git", "init", "-q", key], check=True, timeout=PATIENCE)
+    return install_guard(store, key, key).hook
+
+
+async def test_where_mail_is_in_no_file_the_tool_installs_a_guard_that_asks_the_hub(
+    box: Letterbox, key: str, reading: str
+) -> None:
+    owl = {"project_key": key, "agent_name": "Owl"}
+    about = {"project_key": key, "code_repo_path": key}
+    with Elsewhere(box.root) as mail:
+        options = ServiceOptions(archiving=False, hub="http://127.0.0.1:8766")
+        client = InMemoryClient(build_server(MailService(mail, options)))
+        [note] = (await told(client, "claim_paths", {**owl, "paths": ["src"]}))["notes"]
+        assert note.startswith(f"The guard {reading} reads a database that mail has left, and blocks nothing.")
+        made = await told(client, "install_precommit_guard", about)
+        assert (made["hub"], made["projects"]) == ("http://127.0.0.1:8766", [key])
+        assert "AGENT_MAIL_TOKEN" in made["note"]
+        assert "notes" not in await told(client, "renew_claims", owl)
+
+
+async def test_where_mail_is_in_a_file_the_tool_lets_a_guard_go_on_asking(
+    box: Letterbox, store: MailStore, key: str
+) -> None:
+    install_asking(store, Path(key), key)
+    client = InMemoryClient(build_server(desk(box)))
+    made = await told(client, "install_precommit_guard", {"project_key": key, "code_repo_path": key})
+    assert (made["hub"], made["token_file"]) == ("http://hub.example:8765", "/a token")
+    assert outdated(store, [key]) == []
+
+
+def test_the_hub_that_a_guard_asks_is_the_one_that_serves_the_mail(tmp_path: Path) -> None:
+    places = {"mail": {"store": tmp_path / "mail"}, "hub": {"host": "0.0.0.0", "port": 8766}}
+    service = service_from(Settings.model_validate(places))
+    assert service.options.hub == "http://127.0.0.1:8766"
+    service.close()
