@@ -1,10 +1,10 @@
 """Where a room's tables are: files in a folder, or a database that many machines reach. Rooms do not know which."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.sql.contract import Database, Schema
 from nanobot_transcript.sql.sqlite import SqliteDatabase
@@ -12,7 +12,15 @@ from nanobot_transcript.sql.sqlite import SqliteDatabase
 if TYPE_CHECKING:
     from nanobot_transcript.sql.postgres.engine import Engine
 
-__all__ = ["Shelf"]
+__all__ = ["Shelf", "engine_at"]
+
+
+def engine_at(place: Mapping[str, Any]) -> "Engine":
+    """The database that another process uses, by the fields of its ``Place``."""
+    from nanobot_transcript.sql.postgres.engine import Engine
+    from nanobot_transcript.sql.postgres.place import Place
+
+    return Engine(Place(**place))
 
 
 @dataclass(frozen=True, slots=True)

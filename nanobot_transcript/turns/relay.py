@@ -24,7 +24,7 @@ from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
 from nanobot_transcript.turns.speakers import addresses, id_at, ids_of
 
-__all__ = ["Relay", "RelayMode", "RelaySettings"]
+__all__ = ["Relay", "RelayMode", "RelaySettings", "handed_as"]
 
 RelayMode = Literal["off", "mentions", "all"]
 
@@ -155,12 +155,12 @@ class Relay:
             late: list[str] = []
             near = (await self._store.recent(session_key, _PAGE)).entries
             for entry in page.entries:
-                if not self._concerns(entry, near) or _mark(entry) in place.handed:
+                if not self._concerns(entry, near) or handed_as(entry) in place.handed:
                     continue
                 if not self._is_readable(session_key, entry):
-                    late.append(_mark(entry))
+                    late.append(handed_as(entry))
                 elif await self._is_wanted(session_key, entry):
-                    await asyncio.to_thread(place.hand_out, _mark(entry))
+                    await asyncio.to_thread(place.hand_out, handed_as(entry))
                     yield entry
             await asyncio.to_thread(place.move, page.cursor, late)
 
@@ -186,7 +186,7 @@ class Relay:
     async def _begin(self, session_key: str, place: "_Place") -> None:
         """Take place at the end, with the newest entries still to be handed out."""
         page = await self._store.recent(session_key, _PAGE)
-        news = [_mark(entry) for entry in page.entries if self._concerns(entry, page.entries)]
+        news = [handed_as(entry) for entry in page.entries if self._concerns(entry, page.entries)]
         await asyncio.to_thread(place.move, page.cursor, [mark for mark in news if mark not in place.handed])
 
     async def _change(self, session_key: str, place: "_Place") -> None:
@@ -276,5 +276,6 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
 
-def _mark(entry: Entry) -> str:
+def handed_as(entry: Entry) -> str:
+    """What an entry is called among those that were handed out."""
     return entry["message_id"] or f"{entry['ts']} {speaker(entry)}"

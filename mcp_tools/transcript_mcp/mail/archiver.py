@@ -212,13 +212,12 @@ def main(argv: list[str]) -> None:
 def _store(argv: list[str]) -> MailStore:
     if argv[2:] != [_ENGINE]:
         return MailStore(Path(argv[1]))
-    from nanobot_transcript.sql.postgres.engine import Engine
-    from nanobot_transcript.sql.postgres.place import Place
+    from nanobot_transcript.sql.dialect import engine_at
 
     line = b""
     while not line.endswith(b"\n") and (read := os.read(0, 1)):  # what comes behind it is looked for by select
         line += read
-    return MailStore(Path(argv[1]), Engine(Place(**json.loads(line))))
+    return MailStore(Path(argv[1]), engine_at(json.loads(line)))
 
 
 def _work(archiving: "Archiving", database: Database, ending: _Ending, look: float) -> None:

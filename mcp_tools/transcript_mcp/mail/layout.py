@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.sql.contract import Database
-    from nanobot_transcript.sql.postgres.engine import Engine
+    from nanobot_transcript.sql.dialect import Engine
 
 __all__ = ["CLAIMS", "PROJECT_FILE", "Archive", "MailStore", "Shard"]
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.outbox import Outbox
     from nanobot_transcript.outbox.values import OutboxLimits
-    from nanobot_transcript.relevance.log import DecisionLog
     from nanobot_transcript.sql.dialect import Shelf
     from nanobot_transcript.store.contract import Retention
 
@@ -87,8 +86,13 @@ class PostgresRecord(Record):
         self.marks = PostgresMarks(self._engine)
         self._living: PostgresProcesses = PostgresProcesses(self._engine)
         self.processes = self._living
-        self._transcripts: PostgresTranscripts = transcripts
+        self.transcripts: PostgresTranscripts = transcripts
         _records.add(self)
+
+    @property
+    def engine(self) -> Engine:
+        """The database."""
+        return self._engine
 
     @property
     def signals(self) -> "Signals":
@@ -106,7 +110,7 @@ class PostgresRecord(Record):
         return self._opened_outbox()
 
     @property
-    def decisions(self) -> "DecisionLog":
+    def decisions(self) -> PostgresDecisionLog:
         """See ``Record.decisions``."""
         return self._decisions
 
@@ -176,7 +180,7 @@ class PostgresRecord(Record):
     def after_fork(self) -> None:
         """In a forked child: threads and connections are the parent's."""
         self._mutex = threading.RLock()
-        self._transcripts.after_fork()
+        self.transcripts.after_fork()
         self._decisions.after_fork()
         self._living.after_fork()
         self._signals = None
