@@ -194,7 +194,7 @@ def test_who_leaves_cuts_off_nobody_who_listens(server: Cluster, place: str) -> 
             await asyncio.to_thread(record.processes.leave)
             await ear.wait(5)  # it is told once that it may have missed something
             await asyncio.to_thread(other.store.append, "feishu:oc_1", "user", "hello", "on_ada", "om_1")
-            return await ear.wait(180)
+            return await ear.wait(PATIENCE)
 
     with open_record(place) as record, open_record(place) as other:
         assert asyncio.run(listen(record)) == {"messages"}
