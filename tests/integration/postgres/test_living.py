@@ -19,6 +19,7 @@ from support.postgres import Cluster, in_a_schema
 from support.procs import until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction
+from support.waiting import PATIENCE
 
 from nanobot_transcript.record import Record
 
