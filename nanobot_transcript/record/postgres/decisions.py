@@ -33,8 +33,8 @@ INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document, key) VALUE
 ON CONFLICT DO NOTHING
 """
 _ADD: Final = """
-INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document, noted)
-VALUES (%s, %s, %s, %s, %s, least(now(), to_timestamp(%s)))
+INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document, noted, key)
+VALUES (%s, %s, %s, %s, %s, least(now(), to_timestamp(%s)), gen_random_uuid())
 """
 _FIRST: Final = "SELECT DISTINCT ON (chat) document FROM nanobot.decisions ORDER BY chat, number"
 _ALL: Final = "SELECT document FROM nanobot.decisions WHERE chat = %(chat)s ORDER BY number"
