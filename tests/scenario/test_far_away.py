@@ -52,6 +52,7 @@ async def scene(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[S
             yield running
 
 
+@pytest.mark.soak  # `test_postgres` plays them in CI
 @pytest.mark.parametrize("act", SHORT, ids=lambda act: act.__name__.removeprefix("test_"))
 async def test_a_scene_goes_on_over_a_record_that_is_far_away(act: Act, scene: Scene, folder: Path) -> None:
     await act(scene)

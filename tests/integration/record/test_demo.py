@@ -38,6 +38,7 @@ def start(request: pytest.FixtureRequest, tmp_path: Path, far: Far) -> Iterator[
     demo.close()
 
 
+@pytest.mark.soak  # `test_postgres` plays them with full repetitions, too
 def test_all_scenes_play_over_a_record_that_is_far_away(start: Demo, tmp_path: Path) -> None:
     assert start.end() == 0, start.seen
     start.expect_all_scenes()

@@ -77,7 +77,7 @@ def all_texts(record: Record) -> Counter[str]:
     return Counter(entry["content"] for key in keys for entry in record.store.scan(key))
 
 
-@pytest.mark.parametrize("size", short_and_full(Size(4, 6000), Size(60, 40_000), seconds=1200))
+@pytest.mark.parametrize("size", short_and_full(Size(2, 2000), Size(60, 40_000), seconds=1200))
 def test_killed_while_others_write(
     way: tuple[str, str], working: Spawn, tmp_path: Path, soak_row: SoakRow, size: Size
 ) -> None:
@@ -105,7 +105,7 @@ def test_killed_while_others_write(
             soak_row(kills=killed, lines=sum(found.values()), said_meanwhile=len(notes), lost=0, doubled=0)
 
 
-@pytest.mark.parametrize("size", short_and_full(Size(3, 4000), Size(40, 30_000), seconds=1200))
+@pytest.mark.parametrize("size", short_and_full(Size(2, 1500), Size(40, 30_000), seconds=1200))
 def test_killed_while_both_places_are_written_to(
     way: tuple[str, str], working: Spawn, tmp_path: Path, soak_row: SoakRow, size: Size
 ) -> None:
