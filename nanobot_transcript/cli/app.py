@@ -13,6 +13,7 @@ from nanobot_transcript.cli import (
     mail,
     mcp,
     mcp_config,
+    migrate,
     post,
     reading,
     run,
@@ -81,6 +82,7 @@ app.command()(post.post)
 app.command()(fetch.fetch)
 app.command("export")(transfer.export)
 app.command("import", cls=PlainUsage)(transfer.import_)
+app.command(cls=PlainUsage)(migrate.migrate)
 app.command()(upkeep.verify)
 app.command()(upkeep.purge)
 app.command()(doctor.doctor)

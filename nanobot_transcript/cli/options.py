@@ -28,6 +28,7 @@ __all__ = [
     "JsonlOption",
     "NeededChat",
     "StoreOption",
+    "expanded",
     "one_form",
     "opened_record",
     "opened_store",
@@ -78,7 +79,7 @@ def read_settings(
 
     place: dict[str, Any] = {}
     if store is not None:
-        place = {"store": {"dir": str(_expanded(store).absolute())}, "record": {"url": ""}}
+        place = {"store": {"dir": str(expanded(store).absolute())}, "record": {"url": ""}}
     return load_settings(config, overrides={**place, **(overrides or {})} or None, dotenv=dotenv, later=later)
 
 
@@ -112,7 +113,8 @@ def one_form(*, json: bool, jsonl: bool) -> None:
         raise UsageError(said("--json prints one document, --jsonl one per line."), hint=said("Give one of them."))
 
 
-def _expanded(store: Path) -> Path:
+def expanded(store: Path) -> Path:
+    """A path with the home directory for ``~``. Raises ConfigError where there is none."""
     try:
         return store.expanduser()
     except RuntimeError as error:

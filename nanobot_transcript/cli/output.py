@@ -12,7 +12,7 @@ import typer
 from nanobot_transcript.cli.language import language, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
 
@@ -80,8 +80,8 @@ def console() -> "Console":
 
 
 @contextmanager
-def progress_bar(label: str) -> "Iterator[Progress | None]":
-    """Progress on stderr while a person watches; None otherwise."""
+def progress_bar(label: str, told: "Callable[[], str] | None" = None) -> "Iterator[Progress | None]":
+    """Progress on stderr while a person watches; None otherwise. What is ``told`` at each step stands behind it."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -89,11 +89,12 @@ def progress_bar(label: str) -> "Iterator[Progress | None]":
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
+    more = (TextColumn("{task.fields[told]}"),) if told is not None else ()
+    with Progress(*columns, *more, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, told="")
 
         def advance(done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=done, total=total, told=told() if told is not None else "")
 
         yield advance
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -19,6 +19,8 @@ __all__ = ["HopOf", "Recorder", "Source", "answer_entry"]
 logger = logging.getLogger(__name__)
 
 _DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
+_MOMENT: Final = 2.0
+"""Seconds for which it is waited, at a time, until others can read what was recorded."""
 
 Source = Literal["send", "stream"]
 HopOf = Callable[[], Awaitable[int | None]]
@@ -74,19 +76,18 @@ class Recorder:
         """Append a delivered message, now, or soon when the store is in trouble.
 
         ``hop_of`` tells how many bot turns in a row it makes, where that has to be looked up in the record.
-        ``recorded`` is awaited once it stands there; until then a claim of the answer is not to be given back.
+        ``recorded`` is awaited once it stands there for all to read; until then a claim of the answer is not to be
+        given back.
         """
         entry = answer_entry(message, sent, agent, source)
-        write = partial(self._write, message.session_key, entry, hop_of, recorded)
+        write = partial(self._write, message.session_key, entry, recorded)
         try:
-            await write()
+            await write(hop_of)
         except InvalidEntryError:
             logger.exception("A message was delivered but cannot be recorded")
         except StoreError as error:
             logger.warning("A message was delivered but not recorded yet: %s %s", error, error.hint)
-            later = asyncio.get_running_loop().create_task(self._write_later(write))
-            self._later.add(later)
-            later.add_done_callback(self._later.discard)
+            self._do_later(self._write_later(write, hop_of))
 
     async def said_in_part(self, agent: AgentProfile, message: OutboundMessage, error: TranscriptError) -> None:
         """Append what of a message arrived although it could not be sent as a whole: the group has seen it."""
@@ -105,14 +106,26 @@ class Recorder:
         self,
         session_key: str,
         entry: Entry,
-        hop_of: HopOf | None,
         recorded: Callable[[], Awaitable[None]] | None,
+        hop_of: HopOf | None,
     ) -> None:
         if hop_of is not None and (hop := await hop_of()) is not None:
             entry["hop"] = hop
         await self._put(session_key, entry)
-        if recorded is not None:
+        is_seen = await self._store.flush(session_key, _MOMENT)
+        if recorded is None:
+            return
+        if is_seen:
             await recorded()
+        else:
+            self._do_later(self._tell_later(session_key, recorded))
+
+    async def _tell_later(self, session_key: str, recorded: Callable[[], Awaitable[None]]) -> None:
+        """Once others can read it, or when this process ends: it is kept, and will come into the record."""
+        while not await self._store.flush(session_key, 0):
+            if await _cancelled(asyncio.sleep(_MOMENT)):
+                break
+        await recorded()
 
     async def _put(self, session_key: str, entry: Entry) -> bool:
         """Of a message that is there in part already, the record gets the whole."""
@@ -141,19 +154,35 @@ class Recorder:
             later.cancel()
         await asyncio.gather(*self._later, return_exceptions=True)
 
-    async def _write_later(self, write: Callable[[], Awaitable[None]]) -> None:
+    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        later = asyncio.get_running_loop().create_task(work)
+        self._later.add(later)
+        later.add_done_callback(self._later.discard)
+
+    async def _write_later(self, write: Callable[[HopOf | None], Awaitable[None]], hop_of: HopOf | None) -> None:
         failure = ""
-        for delay in self.delays:
+        for attempt, delay in enumerate(self.delays, 1):
             stopping = await _cancelled(asyncio.sleep(delay))
+            last = stopping or attempt == len(self.delays)
             try:
-                await write()
+                await _at_last(write, hop_of) if last else await write(hop_of)
             except StoreError as error:
                 failure = f"{error} {error.hint}"
-                if not stopping:
-                    continue
-                break
+                if last:
+                    break
+                continue
             return
         logger.error("A message was delivered but could not be recorded: %s", failure)
+
+
+async def _at_last(write: Callable[[HopOf | None], Awaitable[None]], hop_of: HopOf | None) -> None:
+    """The last attempt: where the record cannot be read, it is written without what would be looked up there."""
+    try:
+        await write(hop_of)
+    except StoreError:
+        if hop_of is None:
+            raise
+        await write(None)
 
 
 async def _cancelled(pause: Awaitable[None]) -> bool:

@@ -1,20 +1,20 @@
 """Marks for event loops where asking for them may wait for a network: read once, and written behind."""
 
-import hashlib
 import logging
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any, Final
 
-from nanobot_transcript.coordination.contract import Marks
+from nanobot_transcript.coordination.contract import Marks, digest_of
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
 
-__all__ = ["MarksBehind"]
+__all__ = ["DIGEST", "MarksBehind"]
 
 logger = logging.getLogger(__name__)
 
-_DIGEST: Final = "digest_of_name"
+DIGEST: Final = "digest_of_name"
+"""What each document bears here, as its name is not told with it."""
 _SOON, _LATEST = 0.5, 30.0
 """Seconds until what has failed is tried again: at first, and at the most."""
 
@@ -52,15 +52,15 @@ class MarksBehind:
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:
         """See ``Marks.get``."""
         with self._changed:
-            found = self._documents.get((kind, _digest(name)))
+            found = self._documents.get((kind, digest_of(kind, name)))
             if found is None and not self._is_read:
                 raise StoreUnavailableError("What was marked earlier is not known yet.", hint="It is asked for again.")
             return found
 
     def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
         """See ``Marks.put``."""
-        key = kind, _digest(name)
-        kept = document | {_DIGEST: key[1]}
+        key = kind, digest_of(kind, name)
+        kept = document | {DIGEST: key[1]}
         with self._changed:
             self._documents.pop(key, None)
             self._documents[key] = kept
@@ -107,7 +107,7 @@ class MarksBehind:
         found: dict[_Key, dict[str, Any]] = {}
         for kind in self._kinds:
             for document in self._marks.each(kind):
-                if isinstance(digest := document.get(_DIGEST), str):
+                if isinstance(digest := document.get(DIGEST), str):
                     found[kind, digest] = document
         with self._changed:
             self._documents = found | self._documents
@@ -122,9 +122,3 @@ class MarksBehind:
             if self._unwritten.get(key) is job:
                 del self._unwritten[key]
             self._changed.notify_all()
-
-
-def _digest(name: tuple[str, ...]) -> str:
-    """Of a name's parts, each with its length, so that no two names are one."""
-    told = "".join(f"{len(part)}:{part}" for part in name)
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]

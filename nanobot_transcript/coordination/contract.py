@@ -5,14 +5,28 @@ These are small protocols. ``files`` is one backend; ``tests/contract`` holds ev
 that a networked one can stand beside it.
 """
 
+import hashlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import getpid
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-__all__ = ["HOUR", "Budget", "Ear", "Grant", "Lease", "Marks", "Processes", "Signals", "agent_of", "new_holder"]
+__all__ = [
+    "HOUR",
+    "Budget",
+    "Ear",
+    "Grant",
+    "KeptMark",
+    "Lease",
+    "Marks",
+    "Processes",
+    "Signals",
+    "agent_of",
+    "digest_of",
+    "new_holder",
+]
 
 HOUR: Final = 3600.0
 """The window, in seconds, of budgets that are given by the hour."""
@@ -123,6 +137,16 @@ class Marks(Protocol):
         ...
 
 
+class KeptMark(NamedTuple):
+    """A mark as every backend keeps it: of its name there is a digest alone (``digest_of``). ``document`` is None where
+    a newer version has written it.
+    """
+
+    kind: str
+    digest: str
+    document: dict[str, Any] | None
+
+
 class Ear(Protocol):
     """What listens to signals. For one event loop."""
 
@@ -162,6 +186,17 @@ class Processes(Protocol):
     def leave(self) -> None:
         """Be seen as ended from now on; the next ``join`` gives another id."""
         ...
+
+
+def digest_of(kind: str, name: Sequence[str]) -> str:
+    """What a mark is called where its name is not to be read, such as that of a private chat: 32 hex digits.
+
+    No two names of a kind are one.
+    """
+    # A part may hold what parts are joined with; then they are told apart, and all other names stay as they were.
+    told = "\0".join(part.replace("\1", "\1\1").replace("\0", "\1\2") for part in name) if name else "\1"
+    salted = f"private:{told}" if kind == "private" else told
+    return hashlib.sha256(salted.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def new_holder(agent: str) -> str:

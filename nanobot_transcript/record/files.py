@@ -52,6 +52,11 @@ class FilesRecord(Record):
         self.processes = FileProcesses(base, f"{STATE_FOLDER}/processes")
 
     @property
+    def base(self) -> Path:
+        """The folder."""
+        return self._base
+
+    @property
     def signals(self) -> "Signals":
         """See ``Record.signals``."""
         with self._mutex:

@@ -8,14 +8,15 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from nanobot_transcript.files.descriptors import to_append, to_read
+from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.log import FORMAT, decision_record
@@ -84,6 +85,40 @@ class FileDecisionLog:
             for record in records
             if record.get("chat") == session_key and (message_id is None or record.get("message_id") == message_id)
         ]
+
+    def chats(self) -> list[str]:
+        """The session keys of all chats about which something was decided."""
+        found: set[str] = set()
+        for path in _logs(self.folder):
+            numbered = (_records(_numbered(path, number))[1] for number in range(self._kept + 1))
+            first = next((record for records in numbered for record in records), None)
+            if first is not None and isinstance(first.get("chat"), str):
+                found.add(first["chat"])
+        return sorted(found)
+
+    def records(self, session_key: str) -> list[dict[str, Any]]:
+        """Everything that is still known of a chat, oldest first."""
+        return self.read(session_key)
+
+    def fitting(self, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Of the records of a chat, the newest that there is room for."""
+        room, first = self._max_bytes * self._kept, len(records)
+        while first and (room := room - len(msgspec.json.encode(records[first - 1])) - 1) >= 0:
+            first -= 1
+        return records[first:]
+
+    def add(self, session_key: str, records: Sequence[dict[str, Any]]) -> None:
+        """Note what was decided elsewhere. Raises StoreError kinds."""
+        path = self.path_of(session_key)
+        try:
+            for record in records:
+                self._append(path, msgspec.json.encode(record) + b"\n")
+        except OSError as error:
+            store_error(error, str(path))
+        except _NewerFormatError as error:
+            raise StoreUnavailableError(
+                f"{path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
+            ) from error
 
     def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
         """See ``DecisionLog.outcomes``."""

@@ -130,14 +130,31 @@ class _Common(BaseSettings):
 
     def open_record(self) -> "Record":
         """The record these settings describe, with all its parts. Creates nothing until something is written."""
+        return self.open_folder() if self.record.address is None else self.open_database()
+
+    def open_folder(self) -> "Record":
+        """The record in ``store.dir``, also where ``record.url`` leads to another one."""
         from nanobot_transcript.record import Record
 
-        posting, stored = self.outbox.limits(), self.store.options()
+        return Record.open(self.store.dir, posting=self.outbox.limits(), **self.store.options())
+
+    def open_database(self, *, spooled: bool = True) -> "Record":
+        """The record at ``record.url``; unless ``spooled``, every write waits for the database. Raises ConfigError
+        where none is set.
+        """
+        from nanobot_transcript.record import Record
+
         address = self.record.address
         if address is None:
-            return Record.open(self.store.dir, posting=posting, **stored)
+            raise ConfigError(
+                "record.url does not say where the database is.",
+                hint="Set record.url, or NANOBOT_TRANSCRIPT_RECORD__URL for this call alone.",
+            )
+        stored, options = self.store.options(), self.record.options()
         kept = {name: stored[name] for name in ("segment_bytes", "retention")}
-        return Record.open(address, posting=posting, **kept, **self.record.options())
+        if not spooled:
+            options = {name: value for name, value in options.items() if not name.startswith("spool_")}
+        return Record.open(address, posting=self.outbox.limits(), **kept, **options)
 
     def agent_profiles(self) -> "dict[str, Profile]":
         """What the settings say of the bots of the group, by account."""

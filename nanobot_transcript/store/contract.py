@@ -16,10 +16,12 @@ __all__ = [
     "Chat",
     "FarBackend",
     "Hit",
+    "Line",
     "MaintenanceReport",
     "Page",
     "Progress",
     "Retention",
+    "Standing",
     "StoreBackend",
     "VerifyReport",
 ]
@@ -48,6 +50,30 @@ class Chat(NamedTuple):
     session_key: str
     bytes: int
     last_write_ms: int
+
+
+class Line(NamedTuple):
+    """A line of a transcript as it was written, ops included, and the cursor behind it.
+
+    ``entry`` is None for what no reader is shown: ``flaw`` says that it is a second ``copy``, ``torn`` or ``foreign``.
+    """
+
+    cursor: str
+    entry: Entry | None
+    flaw: str = ""
+
+
+class Standing(NamedTuple):
+    """How far a transcript goes: the cursor of its end, its bytes, its last write and its last purge (ms, 0 = never).
+
+    One of which a purge is all that is known has no bytes, and one that cannot be read now no cursor.
+    """
+
+    session_key: str
+    end: str
+    bytes: int
+    last_write_ms: float
+    purged_ms: float
 
 
 @dataclass(frozen=True, slots=True)

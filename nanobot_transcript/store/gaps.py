@@ -152,6 +152,7 @@ class GapFiller:
 
     async def _record(self, session_key: str, entries: Sequence[Entry]) -> None:
         added = await asyncio.to_thread(self._take_in, session_key, entries)
+        await asyncio.to_thread(self._store.flush, session_key, self.patience)  # who asks next finds it
         if added:
             logger.info("%s: %d messages were missing and came from the platform's history", session_key, added)
 
@@ -171,40 +172,41 @@ class GapFiller:
         purged = self._store.backend.purged_at(session_key)
         erased = purged + _CLOCKS_APART if purged else 0.0
         added = 0
+        wanted = (message_id for entry in entries if isinstance(message_id := entry.get("message_id"), str))
+        known = self._store.get_many(session_key, wanted)
         for entry in sorted(entries, key=lambda entry: (entry["ts"], entry.get("pos", 0))):
             if entry["ts"] <= erased:
                 continue  # it was erased on purpose, or could have been
             try:
-                added += self._take(session_key, entry)
+                added += self._take(session_key, entry, known.get(entry["message_id"] or ""))
             except (StoreError, InvalidEntryError, KeyError) as error:
                 logger.warning("%s: a message of the history was not recorded: %s", session_key, error)
         return added
 
-    def _take(self, session_key: str, entry: Entry) -> bool:
+    def _take(self, session_key: str, entry: Entry, known: Entry | None) -> bool:
+        """``known`` is the message as it stands in the record: ``append`` may accept what is there already."""
         target = entry.get("target")
         if entry.get("op") == "recall" and target:
             return self._store.recall(session_key, target, entry["sender"], entry["ts"])
+        if known is not None:
+            return bool(entry.get("edited")) and self._take_edit(session_key, known, entry)
         fields: dict[str, Any] = {name: value for name, value in entry.items() if name in _FIELDS}
-        message_id = entry["message_id"]
-        if self._store.append(
+        return self._store.append(
             session_key,
             entry["role"],
             entry["content"],
             entry["sender"],
-            message_id,
+            entry["message_id"],
             entry["ts"],
             source="history",
             **fields,
-        ):
-            return True
-        return bool(entry.get("edited") and message_id) and self._take_edit(session_key, message_id or "", entry)
+        )
 
-    def _take_edit(self, session_key: str, message_id: str, entry: Entry) -> bool:
+    def _take_edit(self, session_key: str, known: Entry, entry: Entry) -> bool:
         """The platform tells of edits by history only; what a bot wrote itself is better than its rendered card."""
-        known = self._store.get(session_key, message_id)
-        if known is None or known.get("agent") or known["content"] == entry["content"]:
+        if known.get("agent") or known["content"] == entry["content"]:
             return False
-        return self._store.edit(session_key, message_id, entry["content"], entry["sender"])
+        return self._store.edit(session_key, entry["message_id"] or "", entry["content"], entry["sender"])
 
 
 def _with_times(session_key: str, entries: Sequence[Entry]) -> list[Entry]:

@@ -1,6 +1,7 @@
 """What the members file holds, and every change that can be made to it."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, Final, Required, TypeAlias, TypedDict
 
 from nanobot_transcript.entry import Ids
@@ -18,6 +19,7 @@ __all__ = [
     "is_known",
     "is_silent",
     "put_bot",
+    "put_facts",
     "put_list",
     "put_person",
     "put_seen",
@@ -174,6 +176,28 @@ def put_title(document: Document, session_key: str, title: str) -> bool:
     old = document["titles"].get(session_key)
     document["titles"][session_key] = title
     return title != old
+
+
+def put_facts(document: Document, facts: Document) -> bool:
+    """Record everything that another document knows. Of two times the later one counts, and what was seen then."""
+    before = deepcopy(document)
+    for account, bot in facts["bots"].items():
+        old = document["bots"].get(account, {})
+        first, then = (old, bot) if bot.get("seen", 0) >= old.get("seen", 0) else (bot, old)
+        document["bots"][account] = first | then | {"open_ids": old.get("open_ids", {}) | bot.get("open_ids", {})}
+    for sender, person in facts["people"].items():
+        old = document["people"].get(sender, {})
+        document["people"][sender] = old | person | {"ids": old.get("ids", {}) | person.get("ids", {})}
+    for observer, known in facts["ids"].items():
+        document["ids"][observer] = known | document["ids"].get(observer, {})
+    for key, seen in facts["chats"].items():
+        old = document["chats"].get(key, {})
+        document["chats"][key] = old | {sender: max(at, old.get(sender, 0)) for sender, at in seen.items()}
+    document["titles"] |= facts["titles"]
+    for key, listed in facts["lists"].items():
+        if listed["at"] >= document["lists"].get(key, {}).get("at", 0):
+            document["lists"][key] = listed
+    return document != before
 
 
 def drop_person(document: Document, sender: str) -> bool:

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from nanobot_transcript.files.document import Signature, Snapshot, StateFile
 from nanobot_transcript.files.layout import STATE_FOLDER
-from nanobot_transcript.store.member_document import Shape, empty
+from nanobot_transcript.store.member_document import Document, Shape, empty
 from nanobot_transcript.store.members import Change, MemberDirectory
 
 __all__ = ["FileMembers"]
@@ -47,6 +47,16 @@ class FileMembers(MemberDirectory):
     def path(self) -> Path:
         """Where the file lies (or will lie)."""
         return self._file.path
+
+    def facts(self) -> Document:
+        """See ``MemberDirectory.facts``."""
+        found = super().facts()
+        if self._state in ("newer", "broken") or self._unreadable:
+            why = {"newer": "was written by a newer version", "broken": "cannot be understood"}
+            raise StoreUnavailableError(
+                self._unreadable or f"{self.path} {why[self._state]}.", hint="Mend it, or move it away, and try again."
+            )
+        return found
 
     def forget(self, sender: str) -> None:
         """See ``MemberDirectory.forget``. Copies of the file that could not be understood are removed, because nobody

@@ -7,6 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from typing import Final, TypeAlias
 from weakref import WeakSet
 
@@ -21,6 +22,7 @@ from nanobot_transcript.store.member_document import (
     empty,
     is_known,
     put_bot,
+    put_facts,
     put_list,
     put_person,
     put_seen,
@@ -146,6 +148,16 @@ class MemberDirectory(MemberView, ABC):
         """Erase a person's name, ids and memberships. The profile of a bot stays; only its memberships go."""
         self._refresh()
         self._change(lambda document: drop_person(document, sender))
+
+    def facts(self) -> Document:
+        """Everything that is known, for who carries it elsewhere. Raises StoreError kinds when it cannot be read."""
+        self._refresh()
+        with self._mutex:
+            return {name: deepcopy(self._document[name]) for name in empty()}
+
+    def take_in(self, facts: Document) -> None:
+        """Record what is known elsewhere, too: it counts as newer, where nothing tells which is."""
+        self._change(lambda document: put_facts(document, facts))
 
     def view(self) -> MemberView:
         """Who is who now, for many lookups at once: what others write meanwhile may be missing in it."""

@@ -20,7 +20,7 @@ from typing import Final, Self
 from nanobot_transcript.coordination.contract import Grant, Lease, agent_of, new_holder
 from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.speakers import id_at, ids_of, talk_of
@@ -162,7 +162,7 @@ class Claim:
     def settle(self) -> None:
         """The message is answered, or needs no answer: nobody will be given it any more. Call it once it is sent."""
         if self.grant is not None and self.open:
-            self._tell(partial(self._settle, self.grant))
+            self._tell(partial(self._settle, self.grant), until_known=True)
 
     def release(self) -> None:
         """Let another bot answer."""
@@ -172,22 +172,39 @@ class Claim:
         self._lease.acquire(_settled(self._name), grant.holder, self._limits.remembered)
         self._lease.release(grant)
 
-    def _tell(self, others: Callable[[], object] | None) -> None:
-        """Tell the other processes, in a thread where that may take a while."""
+    def _tell(self, others: Callable[[], object] | None, *, until_known: bool = False) -> None:
+        """Tell the other processes, in a thread where that may take a while; again where they cannot be told now and
+        the claim would run out, so that another bot answers, too.
+        """
         self.open = False
         if others is None:
             return
         if not self._lease.blocking:
             others()
             return
-        self._telling = threading.Thread(target=self._told, args=(others,), name="claim")
+        self._telling = threading.Thread(target=self._told, args=(others, until_known), name="claim")
         self._telling.start()
 
-    def _told(self, others: Callable[[], object]) -> None:
+    def _told(self, others: Callable[[], object], until_known: bool) -> None:
         try:
             others()
         except StoreError as error:  # it runs out by itself
             logger.warning("A claim could not be released: %s", error)
+            if until_known and isinstance(error, StoreUnavailableError):
+                threading.Thread(target=self._tell_again, args=(others,), name="claim", daemon=True).start()
+
+    def _tell_again(self, others: Callable[[], object]) -> None:
+        """For as long as others stand by."""
+        give_up = time.monotonic() + self._limits.patience
+        while time.monotonic() < give_up:
+            time.sleep(self._limits.look_every)
+            try:
+                others()
+            except StoreUnavailableError:
+                continue
+            except StoreError as error:
+                logger.warning("A claim could not be released: %s", error)
+            return
 
     async def __aenter__(self) -> Self:
         # In a thread: an event loop that is busy for seconds must not cost the claim, or a second model is asked.

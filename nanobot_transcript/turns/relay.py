@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import InvalidCursorError, StoreError
+from nanobot_transcript.errors import InvalidCursorError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, speaker, wrote
 from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -24,7 +24,7 @@ from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
 from nanobot_transcript.turns.speakers import addresses, id_at, ids_of
 
-__all__ = ["Relay", "RelayMode", "RelaySettings"]
+__all__ = ["Relay", "RelayMode", "RelaySettings", "handed_as"]
 
 RelayMode = Literal["off", "mentions", "all"]
 
@@ -79,6 +79,8 @@ class Relay:
         self._seen: Callable[[str], bool] = seen
         self._readable: Callable[[Entry], bool] | None = readable
         self._clock: Callable[[], float] = clock
+        self._is_deaf: bool = False
+        """The record cannot be read, and that was said."""
         self.on_stop: Callable[[str, Entry, str], None] = lambda session_key, entry, reason: None
         """Told what the loop guard did not let out, and why."""
 
@@ -89,10 +91,15 @@ class Relay:
         place = _Place(self._marks, self._agent.name, session_key)
         await asyncio.to_thread(place.load)
         while True:
-            async with aclosing(self._unread(session_key, place)) as unread:
-                async for entry in unread:
-                    yield entry
-            await self._change(session_key, place)
+            try:
+                async with aclosing(self._unread(session_key, place)) as unread:
+                    async for entry in unread:
+                        yield entry
+                        self._is_deaf = False
+                await self._change(session_key, place)
+                self._is_deaf = False
+            except StoreUnavailableError as error:
+                await self._wait_for_the_record(error)
 
     async def run(self, take: Callable[[str, Entry], Awaitable[None]]) -> None:
         """Call ``take(session_key, entry)`` for the entries of all chats, those included that begin later. Never ends.
@@ -104,11 +111,28 @@ class Relay:
         known: set[str] = set()
         async with asyncio.TaskGroup() as tasks:
             while True:
-                for chat in await self._store.chats():
-                    if chat.session_key not in known:
-                        known.add(chat.session_key)
-                        tasks.create_task(self._run_one(chat.session_key, take))
+                for session_key in await self._chats():
+                    if session_key not in known:
+                        known.add(session_key)
+                        tasks.create_task(self._run_one(session_key, take))
                 await asyncio.sleep(_LOOK_FOR_CHATS)
+
+    async def _chats(self) -> list[str]:
+        try:
+            return [chat.session_key for chat in await self._store.chats()]
+        except StoreUnavailableError as error:
+            self._say_deaf(error)
+            return []
+
+    async def _wait_for_the_record(self, error: StoreUnavailableError) -> None:
+        self._say_deaf(error)
+        await asyncio.sleep(_LOOK_FOR_CHATS)
+
+    def _say_deaf(self, error: StoreUnavailableError) -> None:
+        """Once, until it has heard something again."""
+        if not self._is_deaf:
+            self._is_deaf = True
+            logger.warning("%s does not hear other bots now: %s %s", self._agent.name, error, error.hint)
 
     async def _run_one(self, session_key: str, take: Callable[[str, Entry], Awaitable[None]]) -> None:
         async with aclosing(self.entries(session_key)) as entries:
@@ -131,12 +155,12 @@ class Relay:
             late: list[str] = []
             near = (await self._store.recent(session_key, _PAGE)).entries
             for entry in page.entries:
-                if not self._concerns(entry, near) or _mark(entry) in place.handed:
+                if not self._concerns(entry, near) or handed_as(entry) in place.handed:
                     continue
                 if not self._is_readable(session_key, entry):
-                    late.append(_mark(entry))
+                    late.append(handed_as(entry))
                 elif await self._is_wanted(session_key, entry):
-                    await asyncio.to_thread(place.hand_out, _mark(entry))
+                    await asyncio.to_thread(place.hand_out, handed_as(entry))
                     yield entry
             await asyncio.to_thread(place.move, page.cursor, late)
 
@@ -162,7 +186,7 @@ class Relay:
     async def _begin(self, session_key: str, place: "_Place") -> None:
         """Take place at the end, with the newest entries still to be handed out."""
         page = await self._store.recent(session_key, _PAGE)
-        news = [_mark(entry) for entry in page.entries if self._concerns(entry, page.entries)]
+        news = [handed_as(entry) for entry in page.entries if self._concerns(entry, page.entries)]
         await asyncio.to_thread(place.move, page.cursor, [mark for mark in news if mark not in place.handed])
 
     async def _change(self, session_key: str, place: "_Place") -> None:
@@ -208,7 +232,7 @@ class _Place:
         self.waiting: tuple[str, ...] = ()
         """Messages before the cursor that are still to be handed out, such as those without a readable text yet."""
         self.handed: tuple[str, ...] = ()
-        """Messages behind the cursor that were handed out already."""
+        """The newest messages that were handed out; some may stand behind the cursor."""
 
     def load(self) -> None:
         """Go on where the last process stopped. What cannot be read is as good as not there."""
@@ -230,13 +254,13 @@ class _Place:
     def move(self, cursor: str, waiting: list[str]) -> None:
         """Everything up to ``cursor`` is done, apart from the messages in ``waiting``."""
         self.cursor = cursor
-        self.waiting = (*self.waiting, *waiting)[-_WAITING:]
-        self.handed = ()
+        self.waiting = tuple(dict.fromkeys((*self.waiting, *waiting)))[-_WAITING:]
         self._save()
 
     def settle(self, message_id: str) -> None:
-        """Wait for this message no more."""
+        """Wait for this message no more. It may stand behind the cursor: what this process has just written does."""
         self.waiting = tuple(other for other in self.waiting if other != message_id)
+        self.handed = (*self.handed, message_id)[-_PAGE:]
         self._save()
 
     def _save(self) -> None:
@@ -252,5 +276,6 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
 
-def _mark(entry: Entry) -> str:
+def handed_as(entry: Entry) -> str:
+    """What an entry is called among those that were handed out."""
     return entry["message_id"] or f"{entry['ts']} {speaker(entry)}"

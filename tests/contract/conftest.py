@@ -14,7 +14,7 @@ from nanobot_transcript.record import Record
 MakeStore = Callable[..., GroupTranscriptStore]
 MakeRecord = Callable[..., Record]
 
-BACKENDS = ("files", "socket", "postgres")
+BACKENDS = ("files", pytest.param("socket", marks=pytest.mark.soak), "postgres")
 
 
 @pytest.fixture(scope="session")

@@ -78,22 +78,47 @@ class Cluster:
     def stop(self) -> None:
         """End the server at once, as it is."""
         if self._server is not None:
+            self.resume()
             self._server.send_signal(signal.SIGQUIT)
             self._server.wait(PATIENCE)
             self._server = None
 
     def kill(self) -> None:
         """kill -9, in the middle of whatever it does; all its processes have ended when this returns."""
-        server = self.pid
-        children = Path(f"/proc/{server}/task/{server}/children").read_text(encoding="ascii").split()
-        descriptors = [os.pidfd_open(pid) for pid in map(int, children)]
-        os.kill(server, signal.SIGKILL)
+        descriptors = [os.pidfd_open(pid) for pid in self._children()]
+        os.kill(self.pid, signal.SIGKILL)
         self._reaped()
         for descriptor in descriptors:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             select([descriptor], [], [], PATIENCE)
             os.close(descriptor)
+
+    def pause(self) -> None:
+        """SIGSTOP for all its processes: it keeps what is connected, and answers nobody."""
+        os.kill(self.pid, signal.SIGSTOP)  # so that it starts no more of them
+        for pid in self._children():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        for pid in (*self._children(), self.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def execute(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Each statement as the owner of the server; the rows of the last one."""
+        import psycopg  # most runs of a few tests need none
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def _children(self) -> list[int]:
+        told = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii")
+        return [int(pid) for pid in told.split()]
 
     def _reaped(self) -> None:
         assert self._server is not None

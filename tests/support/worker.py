@@ -50,9 +50,9 @@ def ready() -> None:
     sys.stdin.buffer.raw.readline()  # type: ignore[attr-defined]
 
 
-def told_to_stop() -> bool:
-    """True once the parent has written or gone away."""
-    return bool(select.select([0], [], [], 0)[0])
+def told_to_stop(within: float = 0) -> bool:
+    """True once the parent has written or gone away, waited for so many seconds."""
+    return bool(select.select([0], [], [], within)[0])
 
 
 def open_store(place: str, store: dict[str, Any] | None = None) -> GroupTranscriptStore:

@@ -1,6 +1,5 @@
 """``Marks`` as small files in ``.state/cursors``, each named by a hash of its name and replaced as a whole."""
 
-import hashlib
 import json
 import logging
 import os
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from nanobot_transcript.coordination.contract import KeptMark, digest_of
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_read
 from nanobot_transcript.files.failures import store_error
@@ -22,8 +22,10 @@ logger = logging.getLogger(__name__)
 _VERSION: Final = 1
 _LARGEST: Final = 1 << 20
 _HASH: Final = re.compile(r"[0-9a-f]{32}")
-# As they have always lain: the marks of sessions bear no prefix, and private chats are a folder of names.
-_NAMES: Final = {"session": ("", ".json"), "private": ("private/", "")}
+_NAMED: Final = re.compile(r"(?:(.+)-)?([0-9a-f]{32})(?:\.json)?")
+# As they have always lain: the marks of sessions bear no prefix, and private chats are a folder of names. What was
+# moved are as many marks as there are chats, which nobody else should have to go through.
+_NAMES: Final = {"session": ("", ".json"), "private": ("private/", ""), "moved": ("moved/", ".json")}
 
 
 class FileMarks:
@@ -40,12 +42,15 @@ class FileMarks:
 
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:
         """See ``Marks.get``."""
-        document = self._read(self._path(kind, name))
-        return document if document is not None and document.get("v") == _VERSION else None
+        return self.find(kind, digest_of(kind, name))
 
     def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
         """See ``Marks.put``."""
-        path = self._path(kind, name)
+        self.keep(KeptMark(kind, digest_of(kind, name), document))
+
+    def keep(self, mark: KeptMark) -> None:
+        """``put`` by the digest of a name."""
+        path, document = self._place(mark.kind, mark.digest), mark.document or {}
         known = (self._read(path) or {}).get("v", _VERSION)
         if known != _VERSION:
             return  # a newer version has written it, and may come back
@@ -58,7 +63,7 @@ class FileMarks:
 
     def has(self, kind: str, *name: str) -> bool:
         """See ``Marks.has``."""
-        return os.path.lexists(self._path(kind, name))
+        return os.path.lexists(self._place(kind, digest_of(kind, name)))
 
     def each(self, kind: str) -> Iterator[dict[str, Any]]:
         """See ``Marks.each``."""
@@ -70,6 +75,25 @@ class FileMarks:
                 continue
             if document is not None and document.get("v") == _VERSION:
                 yield document
+
+    def kept(self) -> Iterator[KeptMark]:
+        """Every mark but those of kind ``moved``; what was put last comes last."""
+        for _, path in sorted(self._stamped()):
+            found = _NAMED.fullmatch(path.name)
+            is_private = path.parent != self._folder
+            if found is None or is_private == path.name.endswith(".json"):
+                continue
+            kind, document = "private" if is_private else found[1] or "session", self._read(path)
+            if document is not None:
+                version = document.pop("v", None)
+                yield KeptMark(kind, found[2], document if version == _VERSION else None)
+            elif is_private:  # that it is there says all
+                yield KeptMark(kind, found[2], {})
+
+    def find(self, kind: str, digest: str) -> dict[str, Any] | None:
+        """``get`` by the digest of a name."""
+        document = self._read(self._place(kind, digest))
+        return document if document is not None and document.get("v") == _VERSION else None
 
     def prune(self, kind: str, keep: int) -> int:
         """See ``Marks.prune``."""
@@ -83,14 +107,24 @@ class FileMarks:
             store_error(error, str(self._folder))
         return max(0, len(files) - keep)
 
-    def _path(self, kind: str, name: tuple[str, ...]) -> Path:
+    def _place(self, kind: str, digest: str) -> Path:
         prefix, suffix = _NAMES.get(kind, (f"{kind}-", ".json"))
-        # A part may hold what parts are joined with; then they are told apart, and all other names stay as they were.
-        parts = (part.replace("\1", "\1\1").replace("\0", "\1\2") for part in name)
-        salted = ("private:" if kind == "private" else "") + "\0".join(parts)
-        return (
-            self._folder / f"{prefix}{hashlib.sha256(salted.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}{suffix}"
-        )
+        return self._folder / f"{prefix}{digest}{suffix}"
+
+    def _stamped(self) -> Iterator[tuple[int, Path]]:
+        """Every file that may be a mark, with the time of its last change."""
+        for folder in (self._folder, self._folder / "private"):
+            try:
+                paths = list(folder.iterdir())
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                store_error(error, str(folder))
+            for path in paths:
+                try:
+                    yield path.stat(follow_symlinks=False).st_mtime_ns, path
+                except FileNotFoundError:
+                    continue
 
     def _files(self, kind: str) -> list[Path]:
         prefix, suffix = _NAMES.get(kind, (f"{kind}-", ".json"))

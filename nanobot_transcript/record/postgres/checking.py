@@ -9,6 +9,7 @@ from nanobot_transcript.finding import Finding
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import version
+from nanobot_transcript.sql.postgres.poolers import leads_to_the_same
 
 __all__ = ["check"]
 
@@ -23,13 +24,21 @@ SELECT has_database_privilege(current_database(), 'CREATE'), n.oid IS NOT NULL,
     n.oid IS NOT NULL AND has_schema_privilege(n.oid, 'USAGE') AND has_schema_privilege(n.oid, 'CREATE')
 FROM (SELECT 1) AS one LEFT JOIN pg_namespace AS n ON n.nspname = %s
 """
+_FOREIGN: Final = """
+SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind = 'r'
+AND EXISTS (
+    SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+    WHERE NOT has_table_privilege(c.oid, needed)
+)
+"""
 _FREE: Final = """
 SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
     - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')
 """
 _LAG: Final = """
-SELECT application_name, coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn), 0)::bigint, sync_state
-FROM pg_stat_replication
+SELECT application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint, sync_state
+FROM pg_stat_replication WHERE NOT pg_is_in_recovery() AND replay_lsn IS NOT NULL
 """
 
 
@@ -41,6 +50,7 @@ def check(engine: Engine) -> list[Finding]:
                 *_reached(engine, connection),
                 *_version(connection),
                 *_rights(engine, connection),
+                *_ways(engine, connection),
                 *_clock(connection),
                 *_free(engine, connection),
                 *_replication(connection),
@@ -80,7 +90,11 @@ def _version(connection: Connection) -> Iterator[Finding]:
 
 def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
     may_create, there, may_use = _row(connection, _RIGHTS, engine.place.schema)
-    if (there and may_use) or (not there and may_create):
+    (foreign,) = _row(connection, _FOREIGN, engine.place.schema)
+    if foreign:
+        fix = "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights."
+        yield Finding("rights", "error", f"This user may not read and change {foreign} of the tables.", fix)
+    elif (there and may_use) or (not there and may_create):
         yield Finding("rights", "ok", "This user may make and change the tables.")
     elif there:
         fix = f"GRANT ALL ON SCHEMA {engine.place.quoted_schema} TO this user."
@@ -88,6 +102,18 @@ def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
     else:
         fix = f"CREATE SCHEMA {engine.place.quoted_schema} AUTHORIZATION this user."
         yield Finding("rights", "error", f"This user may not make the schema {engine.place.schema}.", fix)
+
+
+def _ways(engine: Engine, connection: Connection) -> Iterator[Finding]:
+    """Whether what stays connected is kept for us, and reaches the same server."""
+    try:
+        same = leads_to_the_same(engine.place, connection)
+    except StoreError as error:
+        yield Finding("connections", "error", str(error), error.hint)
+        return
+    if not same:
+        message = "record.listen_url leads to another database than record.url: nothing is heard from there."
+        yield Finding("connections", "error", message, "Name the same server and the same database.")
 
 
 def _clock(connection: Connection) -> Iterator[Finding]:

@@ -4,8 +4,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -28,8 +29,15 @@ _SOON, _LATEST = 0.5, 30.0
 _SHOWN: Final = 10_000
 _SETTLES: Final = 5.0
 _INSERT: Final = """
-INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document) VALUES (%s, %s, %s, %s, %s)
+INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document, key) VALUES (%s, %s, %s, %s, %s, %s)
+ON CONFLICT DO NOTHING
 """
+_ADD: Final = """
+INSERT INTO nanobot.decisions (chat, ts, stage, message_id, document, noted)
+VALUES (%s, %s, %s, %s, %s, least(now(), to_timestamp(%s)))
+"""
+_FIRST: Final = "SELECT DISTINCT ON (chat) document FROM nanobot.decisions ORDER BY chat, number"
+_ALL: Final = "SELECT document FROM nanobot.decisions WHERE chat = %(chat)s ORDER BY number"
 _OLD: Final = "DELETE FROM nanobot.decisions WHERE noted < now() - make_interval(days => %s)"
 _READ: Final = """
 SELECT document FROM nanobot.decisions WHERE chat = %(chat)s AND (%(id)s::bytea IS NULL OR message_id = %(id)s)
@@ -60,7 +68,7 @@ class PostgresDecisionLog:
             logger.warning("A decision about %s is not logged: %s", session_key, error)
             return False
         message_id = as_key(decision.message_id) if decision.message_id is not None else None
-        row = (as_key(session_key), record["ts"], decision.stage.value, message_id, document)
+        row = (as_key(session_key), record["ts"], decision.stage.value, message_id, document, uuid4())
         with self._changed:
             self._waiting.append(row)
             if not self._busy:
@@ -89,6 +97,41 @@ class PostgresDecisionLog:
         rows = self._engine.read(RECORD, lambda connection: connection.execute(statement, (list(keys),)).fetchall(), [])
         found = {keys[bytes(key)]: number for key, number in rows}
         return {key: found.get(key) for key in keys.values()}
+
+    def chats(self) -> list[str]:
+        """The session keys of all chats about which something was decided."""
+        return [str(record.get("chat")) for record in self._found(_FIRST, None)]
+
+    def records(self, session_key: str) -> list[dict[str, Any]]:
+        """Everything that was noted about a chat, oldest first."""
+        return self._found(_ALL, {"chat": as_key(session_key)})
+
+    def fitting(self, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Of the records of a chat, those that are kept here: not those that are too old."""
+        since = (time.time() - _KEPT_DAYS * 86_400) * 1000
+        return [record for record in records if record["ts"] >= since]
+
+    def add(self, session_key: str, records: Sequence[dict[str, Any]]) -> None:
+        """Note what was decided elsewhere, as one transaction."""
+        rows = [
+            (
+                as_key(session_key),
+                record["ts"],
+                str(record.get("stage") or ""),
+                as_key(str(record["message_id"])) if record.get("message_id") is not None else None,
+                msgspec.json.encode(record),
+                record["ts"] / 1000,
+            )
+            for record in records
+        ]
+        place = self._engine.place
+
+        def insert(connection: Connection) -> None:
+            with connection.transaction():
+                connection.cursor().executemany(place.sql(_ADD), rows)
+                connection.execute(_TELL, (place.channel("signal", "decisions"),))
+
+        self._engine.write(RECORD, insert)
 
     def flush(self, timeout: float) -> bool:
         """Wait until what was noted is written; False when ``timeout`` seconds were not enough."""
@@ -145,7 +188,7 @@ class PostgresDecisionLog:
                     connection.execute(place.sql(_OLD), (_KEPT_DAYS,))
                 connection.execute(_TELL, (place.channel("signal", "decisions"),))
 
-        self._engine.write(RECORD, insert)
+        self._engine.write(RECORD, insert, again=True)
         self._tidied = now if tidy else self._tidied
 
 

@@ -104,9 +104,11 @@ class Erasure:
     def _each(self, chats: Iterable[Rows], work: "Callable[[_Locked], MaintenanceReport]") -> list[MaintenanceReport]:
         reports: list[MaintenanceReport] = []
         failure: StoreError | None = None
+        if not self._engine.exists(RECORD):
+            return reports
         for rows in chats:
             try:
-                report = self._engine.read(RECORD, partial(self._one, rows, work), None)
+                report = self._engine.write(RECORD, partial(self._one, rows, work), again=True)
             except StoreError as error:
                 logger.warning("%s: %s", rows.session_key, error)
                 failure = failure or error

@@ -58,6 +58,12 @@ class PostgresMembers(MemberDirectory):
         self._busy: bool = False
         self._unreadable: str = ""
 
+    def facts(self) -> Document:
+        """See ``MemberDirectory.facts``."""
+        with self._sync:
+            self._exchange()
+        return super().facts()
+
     def flush(self, timeout: float) -> bool:
         """See ``MemberDirectory.flush``."""
         if not self._pending:

@@ -1,16 +1,15 @@
 """Which processes live: each holds a lock of its session on the connection that stays, and renews a row.
 
-The server frees the lock when the process or its host is gone. A failover frees the locks of all at once: then a
-process is seen as ended only when it has not renewed its row for a while, either.
+The server frees the lock when the process or its host is gone. A failover, a crash and a restart free the locks of all
+at once: then those count as living for a while that had given their word until the others were cut off, too.
 """
 
 import contextlib
-import os
 import re
 import secrets
 import threading
 import time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
@@ -22,32 +21,52 @@ __all__ = ["PostgresProcesses"]
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _JOINED_WITHIN: Final = 10.0
 """Seconds that ``join`` waits until the server knows of this process."""
+_REFUSED_WITHIN: Final = 2.0
+"""Seconds that it waits where the server refuses the connection that stays."""
 _RECONNECTS: Final = 2.0
 """Seconds after which a process whose connection alone was cut holds its lock again."""
 _SILENT: Final = 10.0
 """Seconds without a word, of which there is one every five, after which it need not be waited for."""
-_YOUNG: Final = 15.0
-"""Seconds after a failover or a restart, in which all processes hold their locks again."""
-_OUTAGE: Final = 120.0
-"""Seconds that a failover may take, in which nobody can give a word."""
+_YOUNG: Final = 20.0
+"""Seconds after a failover, a crash or a restart, in which all processes hold their locks again."""
 
 _NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
 _LOCK: Final = "SELECT pg_try_advisory_lock(%s)"
 _RENEW: Final = f"""
-INSERT INTO nanobot.processes VALUES (%s, %s, {_NOW}) ON CONFLICT (id) DO UPDATE SET renewed = {_NOW}
+INSERT INTO nanobot.processes
+    SELECT %s, %s, {_NOW}, (SELECT id FROM nanobot.reigns WHERE name = nanobot.reign())
+ON CONFLICT (id) DO UPDATE SET number = excluded.number, renewed = excluded.renewed, reign = excluded.reign
 """
-_REIGNS: Final = f"INSERT INTO nanobot.reigns VALUES (nanobot.reign(), {_NOW}) ON CONFLICT DO NOTHING"
+_REIGNS: Final = f"""
+INSERT INTO nanobot.reigns (name, began, last_word)
+    SELECT nanobot.reign(), {_NOW}, coalesce((SELECT max(renewed) FROM nanobot.processes), 0)
+    ON CONFLICT DO NOTHING
+"""
 _GONE: Final = f"DELETE FROM nanobot.processes WHERE renewed < {_NOW} - 86400"
 _LEAVE: Final = "DELETE FROM nanobot.processes WHERE id = %s"
-# pg_locks shows a lock on a bigint as its two halves.
+# pg_locks shows a lock on a bigint as its two halves. Only times of one reign are compared: another server may have
+# another clock.
 _LOOK: Final = f"""
 SELECT EXISTS (
     SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = (number >> 32) & 4294967295 AND objid::bigint = number & 4294967295
-), {_NOW} - renewed, {_NOW} - coalesce((SELECT began FROM nanobot.reigns WHERE name = nanobot.reign()), {_NOW})
-FROM nanobot.processes WHERE id = %s
+), renewed, {_NOW} - renewed, r.id IS NOT NULL AND r.id = p.reign, {_NOW} - r.began, r.last_word - renewed
+FROM nanobot.processes AS p LEFT JOIN nanobot.reigns AS r ON r.name = nanobot.reign() WHERE p.id = %s
 """
+
+
+class _Seen(NamedTuple):
+    """What is known of a process: whether it holds its lock, when it gave its last word, how long ago, whether that was
+    in the present reign, for how long that lasts, and by how much others spoke later in the one before.
+    """
+
+    held: bool
+    renewed: float
+    silent: float
+    is_of_this_reign: bool
+    reign: float | None
+    behind: float
 
 
 class PostgresProcesses:
@@ -57,24 +76,18 @@ class PostgresProcesses:
         self._engine: Engine = engine
         self._mutex: threading.Lock = threading.Lock()
         self._id: str | None = None
-        self._number: int = 0
-        self._pid: int = os.getpid()
         self._held: threading.Event = threading.Event()
         self._holding: contextlib.ExitStack = contextlib.ExitStack()
-        self._holder: int = 0
-        """The server's process behind the connection on which the lock was taken."""
-        self._missed: dict[str, float] = {}
-        """Since when (``time.monotonic``) a process that still may come back was seen without its lock."""
+        self._holder: Connection | None = None
+        """The connection on which the lock is held."""
+        self._number: int = 0
+        self._missed: dict[str, tuple[float, float]] = {}
+        """Since when (``time.monotonic``) a process that may come back was seen without its lock, after which word."""
+        self._of_parents: list[object] = []
 
     def join(self) -> str:
         """See ``Processes.join``."""
         with self._mutex:
-            if self._pid != os.getpid():
-                self._id, self._pid, self._holding = (
-                    None,
-                    os.getpid(),
-                    contextlib.ExitStack(),
-                )  # that id is the parent's
             if self._id is None:
                 self._join()
             assert self._id is not None
@@ -82,77 +95,84 @@ class PostgresProcesses:
 
     def alive(self, other: str) -> bool:
         """See ``Processes.alive``. One that was cut off counts as living for some seconds, as it may come back."""
-        if other == self._id and self._pid == os.getpid():
+        if other == self._id:
             return True
         if not _ID.fullmatch(other):
             return False  # no ``join`` gives such an id
-        found = self._look(other)
-        if found is None:
-            return False
-        held, silent, reign = found
-        if held:
+        seen = self._look(other)
+        if seen is None or seen.held:
             self._missed.pop(other, None)
-            return True
-        if reign < _YOUNG:
-            return silent < _OUTAGE
-        missed = time.monotonic() - self._missed.setdefault(other, time.monotonic())
-        if silent < _SILENT and missed < _RECONNECTS:
-            return True
-        self._missed.pop(other, None)
-        return False
+            return seen is not None
+        if not seen.is_of_this_reign:
+            # Nobody can have come back yet; who had fallen silent before the others were cut off will not.
+            return seen.reign is not None and seen.reign < _YOUNG and seen.behind < _SILENT
+        word, since = self._missed.get(other, (0.0, 0.0))
+        if word != seen.renewed:
+            word, since = self._missed[other] = seen.renewed, time.monotonic()
+        return seen.silent < _SILENT and time.monotonic() - since < _RECONNECTS
 
     def leave(self) -> None:
         """See ``Processes.leave``."""
         with self._mutex:
-            if self._id is None or self._pid != os.getpid():
+            if self._id is None:
                 return
             name, self._id = self._id, None
             self._holding.close()
+            self._engine.listener.renew()  # which frees the lock
             with contextlib.suppress(StoreError):  # its row tells nothing without the lock
                 self._execute(_LEAVE, (name,))
-            self._engine.listener.close()
+
+    def after_fork(self) -> None:
+        """In a forked child: the id and the lock are the parent's."""
+        self._mutex = threading.Lock()
+        self._of_parents += [self._holding, self._holder]
+        self._id, self._holding, self._holder = None, contextlib.ExitStack(), None
 
     def _join(self) -> None:
-        name, self._number = uuid4().hex, secrets.randbits(63)
         self._held.clear()
-        self._holder = 0
         self._execute(_REIGNS)
         self._execute(_GONE)
-        self._id = name
-        self._holding.enter_context(self._engine.listener.holding(self._hold))
-        if not self._held.wait(_JOINED_WITHIN):
+        self._id = uuid4().hex
+        listener = self._engine.listener
+        self._holding.enter_context(listener.holding(self._hold))
+        if not self._held.wait(_REFUSED_WITHIN):
+            failure = listener.failure
+            if failure is None and self._held.wait(_JOINED_WITHIN - _REFUSED_WITHIN):
+                return
             self._holding.close()
             self._id = None
-            raise StoreUnavailableError(
+            raise failure or StoreUnavailableError(
                 f"{self._engine.place.name} does not take the connection that stays.",
-                hint="Behind a pooler, name the server itself in record.listen_url; else see whether it has"
-                " connections left.",
+                hint="See whether the server itself can be reached: its address is record.listen_url, else record.url.",
             )
 
     def _hold(self, connection: Connection) -> None:
-        """On the connection that stays: a new one has to take the lock anew."""
-        place = self._engine.place
-        if self._id is None:
+        """On the connection that stays. A new one takes a lock of another number: the server may not have noticed yet
+        that the one before is gone.
+        """
+        place, name = self._engine.place, self._id
+        if name is None:
             return
-        backend = connection.info.backend_pid
-        if backend != self._holder:
+        if connection is not self._holder:
+            number = secrets.randbits(63)
             connection.execute(place.sql(_REIGNS))
-            connection.execute(_LOCK, (self._number,))
-            self._holder = backend
-        connection.execute(place.sql(_RENEW), (self._id, self._number))
+            connection.execute(_LOCK, (number,))
+            self._number, self._holder = number, connection
+        connection.execute(place.sql(_RENEW), (name, self._number))
         self._held.set()
 
-    def _look(self, other: str) -> tuple[bool, float, float] | None:
+    def _look(self, other: str) -> _Seen | None:
         statement = self._engine.place.sql(_LOOK)
 
-        def look(connection: Connection) -> Any:
-            return connection.execute(statement, (other,)).fetchone()
+        def look(connection: Connection) -> _Seen | None:
+            row = connection.execute(statement, (other,)).fetchone()
+            return None if row is None else _Seen(*row)
 
-        found = self._engine.read(RECORD, look, None)
-        if found is not None and not found[0]:
+        seen = self._engine.read(RECORD, look, None)
+        if seen is not None and not seen.held and seen.reign is None:
             self._execute(_REIGNS)  # who looks may be the first one after a failover
-            found = self._engine.read(RECORD, look, None)
-        return found
+            seen = self._engine.read(RECORD, look, None)
+        return seen
 
     def _execute(self, statement: str, bound: tuple[Any, ...] = ()) -> None:
         placed = self._engine.place.sql(statement)

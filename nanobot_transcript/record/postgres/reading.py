@@ -147,11 +147,12 @@ def search(connection: Connection, rows: Rows, log: OpLog, query: str, limit: in
     return [Hit(rows.session_key, entry) for entry in newest[:limit]]
 
 
-def verify(connection: Connection, place: Place, rows: Rows, report: VerifyReport) -> None:
-    """Count lines, entries, ops and repeated ids into ``report``."""
+def verify(connection: Connection, place: Place, rows: Rows) -> VerifyReport:
+    """The numbers of lines, entries, ops and repeated ids."""
+    report = VerifyReport(rows.session_key)
     size = connection.execute(place.sql(_SIZE), (rows.tag,)).fetchone()
     if size is None or not size[0]:
-        return
+        return report
     closed = connection.execute(place.sql(_SEGMENTS), (rows.tag,)).fetchone()
     report.segments, report.bytes = (closed[0] if closed else 0) + 1, size[0]
     seen: set[str] = set()
@@ -161,7 +162,7 @@ def verify(connection: Connection, place: Place, rows: Rows, report: VerifyRepor
         for row in found:
             _count(row, seen, report)
         if len(found) < _PAGE:
-            return
+            return report
         after = found[-1][0]
 
 

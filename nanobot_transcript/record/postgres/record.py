@@ -1,12 +1,13 @@
 """A record in a PostgreSQL database."""
 
+import logging
 import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from nanobot_transcript.record.contract import Record, Usage
 from nanobot_transcript.record.postgres.budgets import PostgresBudget
 from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.outbox import Outbox
     from nanobot_transcript.outbox.values import OutboxLimits
-    from nanobot_transcript.relevance.log import DecisionLog
     from nanobot_transcript.sql.dialect import Shelf
     from nanobot_transcript.store.contract import Retention
 
 __all__ = ["PostgresRecord"]
 
-_FLUSHES: Final = 5.0
+logger = logging.getLogger(__name__)
+
+_FLUSHES: Final = 2.0
+_FAREWELL: Final = 5.0
 _TABLES: Final = """
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = ANY (%s)
@@ -81,9 +84,15 @@ class PostgresRecord(Record):
         self.leases = PostgresLease(self._engine)
         self.budgets = PostgresBudget(self._engine)
         self.marks = PostgresMarks(self._engine)
-        self.processes = PostgresProcesses(self._engine)
-        self._transcripts: PostgresTranscripts = transcripts
+        self._living: PostgresProcesses = PostgresProcesses(self._engine)
+        self.processes = self._living
+        self.transcripts: PostgresTranscripts = transcripts
         _records.add(self)
+
+    @property
+    def engine(self) -> Engine:
+        """The database."""
+        return self._engine
 
     @property
     def signals(self) -> "Signals":
@@ -101,7 +110,7 @@ class PostgresRecord(Record):
         return self._opened_outbox()
 
     @property
-    def decisions(self) -> "DecisionLog":
+    def decisions(self) -> PostgresDecisionLog:
         """See ``Record.decisions``."""
         return self._decisions
 
@@ -150,20 +159,30 @@ class PostgresRecord(Record):
         return found
 
     def close(self) -> None:
-        """See ``Record.close``."""
-        self._decisions.flush(_FLUSHES)
-        self.members.flush(_FLUSHES)
+        """See ``Record.close``. A server that stands still is not waited for longer than some seconds."""
+        farewell = threading.Thread(target=self._say_farewell, name="postgres-farewell", daemon=True)
+        farewell.start()
+        farewell.join(_FAREWELL)
         self.store.close()
         if self._outbox is not None:
             self._outbox.close()
-        self.processes.leave()
         self._engine.close()
+
+    def _say_farewell(self) -> None:
+        """Write what still waits to be written, and be seen as gone."""
+        try:
+            if not (self._decisions.flush(_FLUSHES) and self.members.flush(_FLUSHES)):
+                logger.warning("%s is closed before all was written there.", self.place)
+        except StoreError as error:
+            logger.warning("%s is closed before all was written there: %s", self.place, error)
+        self._living.leave()
 
     def after_fork(self) -> None:
         """In a forked child: threads and connections are the parent's."""
         self._mutex = threading.RLock()
-        self._transcripts.after_fork()
+        self.transcripts.after_fork()
         self._decisions.after_fork()
+        self._living.after_fork()
         self._signals = None
         self._outbox = None
 

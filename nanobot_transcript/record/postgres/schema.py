@@ -250,23 +250,33 @@ CREATE TABLE nanobot.marks (
     PRIMARY KEY (kind, name)
 )
 """
-# ``number`` is that of the lock which a process holds.
+# ``number`` is that of the lock which a process holds; ``reign`` the one in which it gave its last word.
 _PROCESSES: Final = """
 CREATE TABLE nanobot.processes (
     id text PRIMARY KEY,
     number bigint NOT NULL,
-    renewed double precision NOT NULL
+    renewed double precision NOT NULL,
+    reign uuid
 )
 """
-# From when on a server has been the one that takes writes, as far as anybody has seen: locks that were held before are
-# lost. Nobody held one before there were these tables.
-_REIGNS: Final = "CREATE TABLE nanobot.reigns (name text PRIMARY KEY, began double precision NOT NULL)"
+# From when on a server has been the one that takes writes, as far as anybody has seen, and the last word of any process
+# before. Locks that were held then are lost. A server that crashed, and one that takes over from another, finds this
+# table empty, as it is not logged; one that was started again has another name.
+_REIGNS: Final = """
+CREATE UNLOGGED TABLE nanobot.reigns (
+    name text PRIMARY KEY,
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    began double precision NOT NULL,
+    last_word double precision NOT NULL
+)
+"""
 _REIGN: Final = """
 CREATE FUNCTION nanobot.reign() RETURNS text LANGUAGE sql AS $$
-    SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' || pg_postmaster_start_time()
+    SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' || extract(epoch FROM pg_postmaster_start_time())
 $$
 """
-_FIRST_REIGN: Final = "INSERT INTO nanobot.reigns VALUES (nanobot.reign(), 0)"
+# Nobody held a lock before there were these tables.
+_FIRST_REIGN: Final = "INSERT INTO nanobot.reigns (name, began, last_word) VALUES (nanobot.reign(), 0, 0)"
 # Each fact about a member is a row; what was forgotten leaves one without a body, which does not tell what it was.
 _MEMBERS: Final = """
 CREATE TABLE nanobot.members (
@@ -277,6 +287,7 @@ CREATE TABLE nanobot.members (
 """
 _EDITIONS: Final = "CREATE SEQUENCE nanobot.editions"
 _MEMBERS_NEW: Final = "CREATE INDEX members_new ON nanobot.members (edition)"
+# ``key`` is the writer's own, who does not know after a cut connection whether a decision was noted.
 _DECISIONS: Final = """
 CREATE TABLE nanobot.decisions (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -285,7 +296,8 @@ CREATE TABLE nanobot.decisions (
     noted timestamptz NOT NULL DEFAULT now(),
     stage text NOT NULL,
     message_id bytea,
-    document bytea NOT NULL
+    document bytea NOT NULL,
+    key uuid NOT NULL UNIQUE
 )
 """
 _DECISIONS_OF: Final = "CREATE INDEX decisions_of ON nanobot.decisions (chat, number)"

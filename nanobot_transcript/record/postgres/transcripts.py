@@ -24,7 +24,7 @@ from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, id_keys, i
 from nanobot_transcript.store.lines.messages import brief
 from nanobot_transcript.store.lines.order import moment_of
 
-__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts"]
+__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts", "barring_of", "runs"]
 
 _T = TypeVar("_T")
 
@@ -62,7 +62,7 @@ class PostgresTranscripts:
         if segment_bytes < 1:
             raise ConfigError(f"A segment of {segment_bytes} bytes is too small.", hint="The usual size is 64 MiB.")
         self._engine: Engine = engine
-        self._segment_bytes: int = segment_bytes
+        self.segment_bytes: int = segment_bytes
         self._lock_timeout: float = lock_timeout
         self._channel: str = engine.place.channel("signal", "messages")
         self._chats: OrderedDict[str, _Chat] = OrderedDict()
@@ -93,8 +93,8 @@ class PostgresTranscripts:
         return known is None
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
-        about = self._messages_with(session_key, [op]) if op.get("op") not in HIDING else {}
-        return self._written(session_key, op, _barring(op, about), max_wait) is None
+        about = self.messages_with(session_key, [op]) if op.get("op") not in HIDING else {}
+        return self._written(session_key, op, barring_of(op, about), max_wait) is None
 
     def flush(self, session_key: str, timeout: float) -> bool:
         return True
@@ -123,13 +123,13 @@ class PostgresTranscripts:
         """True for each of the lines that was new; None when there was another purge meanwhile, and nothing is
         written.
         """
-        about = self._messages_with(session_key, lines)
+        about = self.messages_with(session_key, lines)
         about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
-        runs = _runs([(line, id_keys(line), _barring(line, about)) for line in lines])
+        cut = runs([(line, id_keys(line), barring_of(line, about)) for line in lines])
 
         def append(connection: Connection) -> list[bytes | None]:
             with connection.transaction():
-                return [line for run in runs for line in self._append_all(connection, session_key, run, purge)]
+                return [line for run in cut for line in self.append_all(connection, session_key, run, purge)]
 
         try:
             found = self._engine.write(RECORD, append, again=True)
@@ -154,7 +154,7 @@ class PostgresTranscripts:
             if line is not None and line.get("op") == "edit" and chat.purged.is_since(now - each)
         }
         if late:
-            there = self._messages_with(chat.rows.session_key, [line for line in left if line is not None])
+            there = self.messages_with(chat.rows.session_key, [line for line in left if line is not None])
             gone = late - there.keys()
             left = [
                 None if line is not None and line.get("op") == "edit" and line.get("target") in gone else line
@@ -182,9 +182,10 @@ class PostgresTranscripts:
         (found,) = self._engine.write(RECORD, append)
         return None if found is None else decode(found)
 
-    def _append_all(
+    def append_all(
         self, connection: Connection, session_key: str, run: "list[_Keyed]", purge: int
     ) -> list[bytes | None]:
+        """Record the lines of a run within a transaction: for each what stood there already, None where it is new."""
         bound = (
             *self._whither(session_key),
             [encode(line)[:-1] for line, _, _ in run],
@@ -205,9 +206,9 @@ class PostgresTranscripts:
 
     def _limits(self, max_wait: float | None) -> tuple[int, str]:
         wait = self._lock_timeout if max_wait is None else max_wait
-        return self._segment_bytes, f"{max(1, int(wait * 1000))}ms"
+        return self.segment_bytes, f"{max(1, int(wait * 1000))}ms"
 
-    def _messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
+    def messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
         """The messages that edits among these lines are about, by the ids by which they name them."""
         targets = {cast("str", line.get("target")) for line in lines if line.get("op") == "edit"}
         if not targets:
@@ -222,7 +223,7 @@ class PostgresTranscripts:
         edit = upgrade(known, entry)
         if edit is not None:
             target = cast("str", edit.get("target"))
-            self._written(session_key, edit, _barring(edit, {target: known}), max_wait)
+            self._written(session_key, edit, barring_of(edit, {target: known}), max_wait)
         elif not is_op(known) and (known["role"], known["sender"]) != (entry["role"], entry["sender"]):
             self._say_conflict(session_key, known, entry)
 
@@ -348,10 +349,8 @@ class PostgresTranscripts:
         return erasure.maintain([self._chat(key).rows for key in wanted], retention)
 
     def verify(self, session_key: str) -> VerifyReport:
-        rows = self._chat(session_key).rows
-        report = VerifyReport(session_key)
-        self._read(lambda connection: reading.verify(connection, self._engine.place, rows, report), None)
-        return report
+        rows, place = self._chat(session_key).rows, self._engine.place
+        return self._read(lambda connection: reading.verify(connection, place, rows), VerifyReport(session_key))
 
     def close(self) -> None:
         with self._guard:
@@ -394,7 +393,7 @@ _Keyed = tuple[Entry, list[str], list[str]]
 """A line, the keys under which it is known, and those of which none may be there for it to be written."""
 
 
-def _barring(line: Entry, about: Mapping[str, Entry]) -> list[str]:
+def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
     """See ``_Keyed``. ``about`` are the messages that edits are about."""
     op, target = line.get("op"), line.get("target")
     if op is None:
@@ -406,7 +405,7 @@ def _barring(line: Entry, about: Mapping[str, Entry]) -> list[str]:
     return edit_keys(line, target, ids_of(about[target]) if target in about else [])
 
 
-def _runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
+def runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
     """Cut where a line may be barred by an earlier one: the server looks once for all lines of a run."""
     runs: list[list[_Keyed]] = []
     met: set[str] = set()

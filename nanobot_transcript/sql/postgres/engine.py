@@ -6,18 +6,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from select import select
+from select import POLLIN, poll
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from nanobot_transcript.errors import StoreBusyError, StoreUnavailableError
-from nanobot_transcript.sql.postgres.failures import is_lost, is_missing, typed
-from nanobot_transcript.sql.postgres.listener import Listener
+from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
+from nanobot_transcript.sql.postgres.failures import LOOK, is_lost, is_missing, typed
+from nanobot_transcript.sql.postgres.listener import Listener, hang_up
 from nanobot_transcript.sql.postgres.migrations import Part, migrate, refuse_newer, version
 from nanobot_transcript.sql.postgres.place import Place
+from nanobot_transcript.sql.postgres.poolers import is_passed_on
 
 __all__ = ["Connection", "Engine"]
 
@@ -35,6 +36,10 @@ _GIVES_UP: Final = 0.1
 _KNOWN_DOWN: Final = 1.0
 """Seconds in which nobody asks again after the database could not be reached."""
 _IDLE: Final = 300.0
+_TRUSTED: Final = 5.0
+"""Seconds in which nobody asks again for the version of the tables, which a newer installation may have changed."""
+_GRACE: Final = 5.0
+"""Seconds that a work which is under way has to come to its end after ``close``."""
 
 
 class Engine:
@@ -49,9 +54,13 @@ class Engine:
         self._mutex: threading.RLock = threading.RLock()
         self._pool: ConnectionPool[Connection] | None = None
         self._of_parents: list[object] = []
-        self._ready: set[str] = set()
-        """The parts whose tables are there, in the present version."""
+        self._ready: dict[str, float] = {}
+        """The parts whose tables are there in the present version, and when (``time.monotonic``) that was seen."""
         self._refused: tuple[float, psycopg.Error] | None = None
+        self._connecting: int = 0
+        self._lost: float = 0.0
+        """When a connection was lost; others that were made before may be so, too."""
+        self._lent: dict[int, Connection] = {}
         _engines.add(self)
 
     def read(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
@@ -91,12 +100,19 @@ class Engine:
             return row is not None and row[0]
 
     def close(self) -> None:
-        """Release the connections; they are opened again when they are needed."""
+        """Release the connections; they are opened again when they are needed. What is under way has some seconds to
+        come to its end.
+        """
         with self._mutex:
             pool, self._pool = self._pool, None
+            lent = dict(self._lent)
         self.listener.close()
         if pool is not None:
             pool.close()
+        if lent:
+            timer = threading.Timer(_GRACE, self._hang_up, (lent,))
+            timer.daemon = True
+            timer.start()
 
     def after_fork(self) -> None:
         """In a forked child: the connections are the parent's, and not even to be closed here."""
@@ -104,6 +120,8 @@ class Engine:
         if self._pool is not None:
             self._of_parents.append(self._pool)
             self._pool = None
+        self._of_parents.extend(self._lent.values())
+        self._lent, self._connecting = {}, 0
         self.listener.after_fork()
 
     def _reading(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
@@ -113,9 +131,9 @@ class Engine:
             except psycopg.Error as error:
                 if not is_missing(error):
                     raise
-                self._ready.discard(part.name)
-                if version(connection, part, self.place) is None:
+                if (found := self._found(connection, part)) is None:
                     return missing
+                refuse_newer(found, part, self.place.name)
                 raise
 
     def _writing(self, part: Part, work: Callable[[Connection], _T]) -> _T:
@@ -124,29 +142,37 @@ class Engine:
             try:
                 return work(connection)
             except psycopg.Error as error:
-                if not is_missing(error) or version(connection, part, self.place) == len(part.steps):
+                if not is_missing(error) or self._found(connection, part) == len(part.steps):
                     raise
-                self._ready.discard(part.name)  # somebody has removed the schema
-                self._make_ready(connection, part)
+                self._make_ready(connection, part)  # somebody has removed the schema
                 return work(connection)
 
     def _is_there(self, connection: Connection, part: Part) -> bool:
         """Whether a part has tables, brought to the present version; what is newer is read as well as it can be."""
         if part.name in self._ready:
             return True
-        found = version(connection, part, self.place)
-        if found is not None and found <= len(part.steps):
+        found = self._found(connection, part)
+        if found is not None and found < len(part.steps):
             self._make_ready(connection, part)
         return found is not None
 
     def _make_ready(self, connection: Connection, part: Part) -> None:
-        if part.name in self._ready:
+        if time.monotonic() - self._ready.get(part.name, -_TRUSTED) < _TRUSTED:
             return
-        found = version(connection, part, self.place)
+        found = self._found(connection, part)
         refuse_newer(found, part, self.place.name)
         if found != len(part.steps):
             migrate(connection, part, self.place)
-        self._ready.add(part.name)
+            self._ready[part.name] = time.monotonic()
+
+    def _found(self, connection: Connection, part: Part) -> int | None:
+        """The version of a part that lies there."""
+        found = version(connection, part, self.place)
+        if found == len(part.steps):
+            self._ready[part.name] = time.monotonic()
+        else:
+            self._ready.pop(part.name, None)
+        return found
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -161,41 +187,67 @@ class Engine:
     @contextmanager
     def _borrowed(self) -> Iterator[Connection]:
         connection, pool = self._take()
+        with self._mutex:
+            self._lent[id(connection)] = connection
+        lost = False
         try:
             yield connection
-        except BaseException as error:
-            if isinstance(error, psycopg.Error) and is_lost(error):
-                connection.close()
+        except psycopg.Error as error:
+            lost = is_lost(error)
             raise
         finally:
+            with self._mutex:
+                self._lent.pop(id(connection), None)
+            if lost:
+                self._lost = time.monotonic()
+                connection.close()
             pool.putconn(connection)  # which rolls back what is left open, and drops what is closed
 
     def _take(self) -> tuple[Connection, ConnectionPool[Connection]]:
         began = time.monotonic()
-        if self._refused is not None and began - self._refused[0] < _KNOWN_DOWN:
-            raise typed(self._refused[1], self.place.name)
         pool = self._pool or self._opened()
+        if (refused := self._refused_since(began - _KNOWN_DOWN)) and not pool.get_stats()["pool_available"]:
+            raise refused
         while True:
             try:
                 connection = pool.getconn(_GLANCE)
             except PoolTimeout as error:
-                if self._refused is not None and self._refused[0] >= began:
-                    raise typed(self._refused[1], self.place.name) from error
-                if time.monotonic() - began > _PATIENCE:
-                    raise self._all_in_use() from error
+                refused = self._refused_since(began)
+                # One that others have now may come back: there can be too many connections for one more.
+                if time.monotonic() - began > (_PATIENCE if self._lent or not refused else 0):
+                    raise (refused or self._not_had()) from error
                 continue
             except PoolClosed:
                 pool = self._opened()
                 continue
-            if connection.pgconn.status == psycopg.pq.ConnStatus.OK and _is_quiet(connection):
+            if self._stands(connection):
                 return connection, pool
             connection.close()  # the server has ended it while nobody used it
             pool.putconn(connection)
 
-    def _all_in_use(self) -> StoreBusyError:
+    def _stands(self, connection: Connection) -> bool:
+        made_at = getattr(connection, "made_at", 0.0)
+        return connection.pgconn.status == psycopg.pq.ConnStatus.OK and made_at > self._lost and _is_quiet(connection)
+
+    def _refused_since(self, moment: float) -> StoreError | None:
+        """Why the server did not take a connection, where it refused one since then."""
+        refused = self._refused
+        return typed(refused[1], self.place.name) if refused is not None and refused[0] >= moment else None
+
+    def _not_had(self) -> StoreError:
+        """What to say when there was no connection in time, and none was refused."""
+        if self._connecting:
+            return StoreUnavailableError(f"{self.place.name} does not answer.", hint=LOOK)
         return StoreBusyError(
             f"{self.place.name}: all connections of this process are in use.", hint="Try again in a moment."
         )
+
+    def _hang_up(self, lent: dict[int, Connection]) -> None:
+        """Free who still waits for an answer on one of these connections: a server that stands still gives none."""
+        with self._mutex:
+            for number, connection in lent.items():
+                if self._lent.get(number) is connection:
+                    hang_up(connection)
 
     def _opened(self) -> ConnectionPool[Connection]:
         with self._mutex:
@@ -219,17 +271,31 @@ class Engine:
         engine = self
 
         class Told(psycopg.Connection[Any]):
+            made_at: float
+
             @classmethod
             def connect(cls, *args: Any, **kwargs: Any) -> Any:
+                engine._connecting += 1
                 try:
                     made = super().connect(*args, **kwargs)
+                    engine._get_to_know(made)
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
                     raise
-                engine._refused = None
+                finally:
+                    engine._connecting -= 1
+                made.made_at, engine._refused = time.monotonic(), None
                 return made
 
         return Told
+
+    def _get_to_know(self, connection: Connection) -> None:
+        try:
+            if not self.place.pooled and is_passed_on(connection):
+                connection.prepare_threshold = None
+        except psycopg.Error:
+            connection.close()
+            raise
 
 
 class _LostError(StoreUnavailableError):
@@ -238,7 +304,9 @@ class _LostError(StoreUnavailableError):
 
 def _is_quiet(connection: Connection) -> bool:
     """False when the server has sent what nobody asked for: its farewell."""
-    return not select([connection.fileno()], [], [], 0)[0]
+    looking = poll()
+    looking.register(connection.fileno(), POLLIN)
+    return not looking.poll(0)
 
 
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # each caller is told the same by its error

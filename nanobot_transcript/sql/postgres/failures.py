@@ -6,25 +6,47 @@ import psycopg
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
 
-__all__ = ["is_lost", "is_missing", "typed"]
+__all__ = ["ENCODING", "LOOK", "is_lost", "is_missing", "typed"]
 
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 _MISSING: Final = frozenset({"3F000", "42P01", "42883", "42703"})  # schema, table, function, column
 _FULL: Final = frozenset({"53100", "53200"})
-_BUSY: Final = frozenset({"53300", "55P03", "57014", "40001", "40P01"})
+_TOO_MANY: Final = "53300"
+_BUSY: Final = frozenset({"55P03", "57014", "40001", "40P01"})
 _READ_ONLY: Final = "25006"
-_LOST: Final = frozenset({"57P01", "57P02", "57P03", _READ_ONLY})
+_LOST: Final = frozenset({"57P01", "57P02", "57P03", "57P05", _READ_ONLY})
 
 _RAISE: Final = "Free space on the database's disk, then try again."
 _AGAIN: Final = "Try again in a moment."
+_PASSWORD: Final = "Correct user and password in record.url; a secret can stand in a variable, as ${VAR}."
+_ADMISSION: Final = "Let this user in: pg_hba.conf on the server, and user and password in record.url."
+_DATABASE: Final = "Create the database, or correct its name in record.url."
+_WRITABLE: Final = "Name all hosts in record.url, so that the one that takes writes is found; and let this user write."
+_CROWDED: Final = "Raise max_connections on the server, or put PgBouncer in between."
+_ADDRESS: Final = "Correct record.url."
+ENCODING: Final = "Create the database anew, with ENCODING 'UTF8'."
+_TLS: Final = "Correct sslmode and sslrootcert in record.url, or the server's certificate."
 _HINTS: Final = {
-    "28P01": "Correct user and password in record.url; a secret can stand in a variable, as ${VAR}.",
-    "28000": "Let this user in: pg_hba.conf on the server, and user and password in record.url.",
-    "3D000": "Create the database, or correct its name in record.url.",
-    "42501": "Grant this user the rights: CREATE on the database, or ALL on the schema.",
-    _READ_ONLY: "Name all hosts in record.url, so that the one that takes writes is found.",
+    "28P01": _PASSWORD,
+    "28000": _ADMISSION,
+    "3D000": _DATABASE,
+    "42501": "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights.",
+    "22P05": ENCODING,
+    _READ_ONLY: _WRITABLE,
 }
-_LOOK: Final = "See whether PostgreSQL runs and can be reached; `nanobot-transcript doctor` tells what is wrong."
+LOOK: Final = "See whether PostgreSQL runs and can be reached; `nanobot-transcript doctor` tells what is wrong."
+"""The hint where nothing better is known."""
+
+# While connecting the server and the driver say it in words alone. The first that fits counts.
+_CROWDS: Final = ("too many clients", "connection slots are reserved", "too many connections", "no more connections")
+_WORDS: Final = (
+    (("password", "authentication"), _PASSWORD),
+    (("pg_hba", "role "), _ADMISSION),
+    (('database "',), _DATABASE),
+    (("session is read-only", "session is not read-write", "hot standby"), _WRITABLE),
+    (("SSL", "certificate"), _TLS),
+    (("connection is bad: invalid", "bad value for", "definition of service"), _ADDRESS),
+)
 
 
 def typed(error: psycopg.Error, where: str) -> StoreError:
@@ -32,6 +54,8 @@ def typed(error: psycopg.Error, where: str) -> StoreError:
     code, said = error.sqlstate or "", _sentence(error)
     if code in _FULL:
         return StoreFullError(f"{where}: {said}", hint=_RAISE)
+    if code == _TOO_MANY or (not code and any(words in said for words in _CROWDS)):
+        return StoreBusyError(f"{where}: {said}", hint=_CROWDED)
     if code in _BUSY:
         return StoreBusyError(f"{where}: {said}", hint=_AGAIN)
     return StoreUnavailableError(f"{where}: {said}", hint=_HINTS.get(code, _hint_of(said)))
@@ -55,13 +79,4 @@ def _sentence(error: psycopg.Error) -> str:
 
 
 def _hint_of(said: str) -> str:
-    """Where the server says it in words alone, as while connecting."""
-    if "password" in said or "authentication" in said:
-        return _HINTS["28P01"]
-    if "does not exist" in said and "database" in said:
-        return _HINTS["3D000"]
-    if "pg_hba" in said or "role" in said:
-        return _HINTS["28000"]
-    if "session is read-only" in said or "session is not read-write" in said:
-        return _HINTS[_READ_ONLY]
-    return _LOOK
+    return next((hint for words, hint in _WORDS if any(word in said for word in words)), LOOK)

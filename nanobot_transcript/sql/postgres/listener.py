@@ -2,20 +2,23 @@
 
 import logging
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from select import select
+from contextlib import contextmanager, suppress
+from select import POLLIN, poll
 from typing import Any, Final
 
 import psycopg
 from psycopg import sql
 
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.postgres.failures import typed
 from nanobot_transcript.sql.postgres.place import Place
+from nanobot_transcript.sql.postgres.poolers import refuse_shared
 
-__all__ = ["Heard", "Listener"]
+__all__ = ["Heard", "Listener", "hang_up"]
 
 logger = logging.getLogger(__name__)
 
@@ -27,8 +30,10 @@ Standing = Callable[["psycopg.Connection[Any]"], object]
 
 _LOOKS: Final = 5.0
 """Seconds between two looks at whether the connection still stands."""
-_SOON, _LATEST = 0.2, 5.0
+_SOON, _LATEST = 0.2, 2.0
 """Seconds until it is connected again: at first, and at the most."""
+_ENDS: Final = 1.0
+"""Seconds that the thread has to end by itself, before its connection is cut, and then once more."""
 
 
 class Listener:
@@ -40,13 +45,14 @@ class Listener:
         self._heard: dict[str, list[Heard]] = {}
         self._standing: list[Standing] = []
         self._line: _Line | None = None
+        self._of_parents: list[object] = []
+        """Not even to be closed here."""
 
     @property
-    def connected_for(self) -> float | None:
-        """Seconds since the connection was made; None while there is none."""
+    def failure(self) -> StoreError | None:
+        """Why there is no connection now."""
         line = self._line
-        since = line.since if line is not None else None
-        return None if since is None else time.monotonic() - since
+        return line.failure if line is not None and not line.connected else None
 
     @contextmanager
     def listening(self, channel: str, heard: Heard) -> Iterator[None]:
@@ -60,10 +66,11 @@ class Listener:
             yield
         finally:
             with self._mutex:
-                mine = self._heard[channel]
-                mine.remove(heard)
+                mine = self._heard.get(channel, [])
+                if heard in mine:  # not so in a forked child
+                    mine.remove(heard)
                 if not mine:
-                    del self._heard[channel]
+                    self._heard.pop(channel, None)
 
     @contextmanager
     def holding(self, done: Standing) -> Iterator[None]:
@@ -75,7 +82,8 @@ class Listener:
             yield
         finally:
             with self._mutex:
-                self._standing.remove(done)
+                if done in self._standing:  # not so in a forked child
+                    self._standing.remove(done)
 
     def close(self) -> None:
         """Cut the connection. It is made again when somebody listens or holds anew."""
@@ -84,9 +92,17 @@ class Listener:
         if line is not None:
             line.end()
 
+    def renew(self) -> None:
+        """Cut the connection, which ends what was held on it, and make another one where somebody needs one."""
+        self.close()
+        with self._mutex:
+            if self._heard or self._standing:
+                self._rouse()
+
     def after_fork(self) -> None:
         """In a forked child: the thread and the connection are the parent's."""
         self._mutex = threading.RLock()
+        self._of_parents.append(self._line)
         self._heard, self._standing, self._line = {}, [], None
 
     def channels(self) -> set[str]:
@@ -121,11 +137,15 @@ class _Line:
     """One thread with the connection, as long as it is wanted."""
 
     def __init__(self, listener: Listener, place: Place) -> None:
-        self.since: float | None = None
+        self.connected: bool = False
+        self.failure: StoreError | None = None
+        """Why there was no connection the last time."""
         self.ended: bool = False
+        self._connection: psycopg.Connection[Any] | None = None
         self._listener: Listener = listener
         self._place: Place = place
         self._awake, self._rouse = os.pipe()
+        os.set_blocking(self._rouse, False)
         self._mutex: threading.Lock = threading.Lock()
         self._anew: set[str] = set()
         """Channels that somebody new listens to."""
@@ -137,44 +157,68 @@ class _Line:
             if channel:
                 self._anew.add(channel)
             if not self.ended:
-                os.write(self._rouse, b"x")
+                with suppress(BlockingIOError):  # it has enough to read already
+                    os.write(self._rouse, b"x")
 
     def end(self) -> None:
         with self._mutex:
             if not self.ended:
                 self.ended = True
-                os.write(self._rouse, b"x")
-        if self._thread is not threading.current_thread():
-            self._thread.join()
+                with suppress(BlockingIOError):
+                    os.write(self._rouse, b"x")
+        if self._thread is threading.current_thread():
+            return
+        self._thread.join(_ENDS)
+        with self._mutex:
+            if self._connection is not None:  # it waits for a server that stands still
+                hang_up(self._connection)
+        self._thread.join(_ENDS)
 
     def _run(self) -> None:
         pause = _SOON
         while not self.ended:
             try:
                 with self._connected() as connection:
-                    self.since, pause = time.monotonic(), _SOON
+                    self.connected, pause = True, _SOON
                     self._serve(connection)
-            except psycopg.Error as error:
+            except (psycopg.Error, StoreError) as error:
                 if not self.ended:
                     level = logging.WARNING if pause == _SOON else logging.DEBUG  # once each time it is cut off
-                    told = typed(error, self._place.name)
-                    logger.log(level, "Nothing is heard from other processes until it is connected again: %s", told)
-                    self._rest(pause)
-                    pause = min(2 * pause, _LATEST)
+                    self._failed(error, level)
+            except Exception:
+                logger.exception("What is told by other processes could not be heard")
             finally:
-                self.since = None
+                self.connected = False
+            self._rest(pause)
+            pause = min(2 * pause, _LATEST)
         with self._mutex:
             os.close(self._awake)
             os.close(self._rouse)
 
+    def _failed(self, error: psycopg.Error | StoreError, level: int) -> None:
+        self.failure = found = error if isinstance(error, StoreError) else typed(error, self._place.name)
+        said = "Nothing is heard from other processes until it is connected again: %s %s"
+        logger.log(level, said, found, found.hint)
+
     def _rest(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while not self.ended and (left := until - time.monotonic()) > 0:
-            if select([self._awake], [], [], left)[0]:
+            if _ready(left, self._awake):
                 os.read(self._awake, 4096)
 
-    def _connected(self) -> "psycopg.Connection[Any]":
-        return psycopg.Connection.connect(self._place.direct_conninfo, autocommit=True, prepare_threshold=None)
+    @contextmanager
+    def _connected(self) -> "Iterator[psycopg.Connection[Any]]":
+        conninfo = self._place.direct_conninfo
+        made = psycopg.Connection.connect(conninfo, autocommit=True, prepare_threshold=None)
+        with self._mutex:
+            self._connection = made
+        try:
+            refuse_shared(made, conninfo, self._place.name)
+            yield made
+        finally:
+            with self._mutex:
+                self._connection = None
+                made.close()
 
     def _serve(self, connection: "psycopg.Connection[Any]") -> None:
         listened: set[str] = set()
@@ -187,7 +231,7 @@ class _Line:
                 looked = time.monotonic()
             for told in list(connection.notifies(timeout=0)):
                 self._listener.tell(told.channel, told.payload)
-            if self._awake in select([connection.fileno(), self._awake], [], [], _LOOKS)[0]:
+            if self._awake in _ready(_LOOKS, connection.fileno(), self._awake):
                 os.read(self._awake, 4096)
                 looked = -_LOOKS
 
@@ -202,3 +246,17 @@ class _Line:
         for channel in (wanted - listened) | (anew & wanted):
             self._listener.tell(channel, None)
         return wanted
+
+
+def hang_up(connection: "psycopg.Connection[Any]") -> None:
+    """Have whoever waits for an answer on it see that there will be none. For any thread, while it is not closed."""
+    with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _ready(seconds: float, *descriptors: int) -> set[int]:
+    """Those from which something can be read, as soon as there is one. ``select`` takes none above 1024."""
+    looking = poll()
+    for descriptor in descriptors:
+        looking.register(descriptor, POLLIN)
+    return {descriptor for descriptor, _ in looking.poll(seconds * 1000)}

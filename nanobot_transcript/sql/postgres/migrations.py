@@ -9,13 +9,14 @@ import psycopg
 from psycopg import sql
 
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.sql.postgres.failures import is_missing
+from nanobot_transcript.sql.postgres.failures import ENCODING, is_missing
 from nanobot_transcript.sql.postgres.place import Place
 
 __all__ = ["Part", "lock_number", "migrate", "refuse_newer", "version"]
 
 _LOCK: Final = "nanobot-transcript migrations"
 _LOCK_WAIT: Final = "30s"
+_WIDE: Final = ("UTF8", "SQL_ASCII")
 _VERSION: Final = "SELECT version FROM nanobot.versions WHERE part=%s"
 _VERSIONS: Final = "CREATE TABLE IF NOT EXISTS nanobot.versions (part text PRIMARY KEY, version integer NOT NULL)"
 
@@ -55,6 +56,7 @@ def refuse_newer(found: int | None, part: Part, where: str) -> None:
 
 def migrate(connection: psycopg.Connection, part: Part, place: Place) -> None:
     """Bring a part to the present version, all or nothing, one process at a time. ``connection`` is in autocommit."""
+    _refuse_narrow(connection, place.name)
     with connection.transaction():
         connection.execute("SELECT set_config('lock_timeout', %s, true)", (_LOCK_WAIT,))
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(f"{_LOCK} {place.schema}"),))
@@ -75,6 +77,13 @@ def migrate(connection: psycopg.Connection, part: Part, place: Place) -> None:
             ),
             (part.name, len(part.steps)),
         )
+
+
+def _refuse_narrow(connection: psycopg.Connection, where: str) -> None:
+    """Raise StoreUnavailableError for a database that lacks most letters: names and words could not be kept there."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in _WIDE:
+        raise StoreUnavailableError(f"{where} cannot hold every letter: its encoding is {encoding}.", hint=ENCODING)
 
 
 def _make_schema(connection: psycopg.Connection, place: Place) -> None:

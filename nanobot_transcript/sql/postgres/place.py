@@ -1,5 +1,6 @@
 """Which database, and what of it: plain values that say where something shared lies."""
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -17,6 +18,12 @@ SCHEMA: Final = "nanobot"
 
 _LONGEST_NAME: Final = 63
 """Bytes of a PostgreSQL identifier; what is longer would be cut off."""
+
+_NO_NAME: Final = re.compile(r"[\0%$]|^pg_")
+_WRITTEN: Final = (
+    "Write it like postgresql://user:password@host:5432/name, with %40 for an @, %2F for a / and %3F for a ? in the"
+    " password."
+)
 
 _DEFAULTS: Final = {
     "application_name": "nanobot-transcript",
@@ -49,7 +56,7 @@ class Place:
         for url in (self.url, self.listen_url):
             if url is not None:
                 _parsed(url)
-        if not self.schema or "\0" in self.schema or len(self.schema.encode("utf-8", "replace")) > _LONGEST_NAME:
+        if not _is_a_name(self.schema):
             raise ConfigError(
                 f"{self.schema!r} cannot be the name of a schema.", hint="Use up to 63 letters, digits and underscores."
             )
@@ -95,18 +102,41 @@ class Place:
 
 @lru_cache(maxsize=512)
 def _placed(statement: str, quoted_schema: str) -> "LiteralString":
-    return cast("LiteralString", statement.replace("nanobot.", quoted_schema.replace("%", "%%") + "."))
+    return cast("LiteralString", statement.replace("nanobot.", quoted_schema + "."))
+
+
+def _is_a_name(schema: str) -> bool:
+    """False also for what the server reserves, and for what means something to the driver or in a function's body."""
+    try:
+        size = len(schema.encode())
+    except UnicodeEncodeError:
+        return False
+    return 0 < size <= _LONGEST_NAME and _NO_NAME.search(schema) is None
 
 
 def _parsed(url: str) -> dict[str, Any]:
+    parts = _understood(url)
+    if parts is None or _is_torn(parts):
+        # Nothing of it is repeated here, which libpq does: any of it may be the password.
+        raise ConfigError("The address of the database cannot be understood.", hint=_WRITTEN)
+    return parts
+
+
+def _understood(url: str) -> dict[str, Any] | None:
     try:
-        return dict(conninfo_to_dict(url))
-    except ProgrammingError:
-        # libpq repeats in its message what it was given, and that may be the password.
-        raise ConfigError(
-            "The address of the database cannot be understood.",
-            hint="Write it like postgresql://user:password@host:5432/name, with %40 for an @ in the password.",
-        ) from None
+        return dict(conninfo_to_dict(url)) if "\0" not in url else None
+    except (ProgrammingError, UnicodeEncodeError):
+        return None
+
+
+def _is_torn(parts: dict[str, Any]) -> bool:
+    """True where the end of a password passes for something else, because its characters were written as they are."""
+    host, port, name = (str(parts.get(part) or "") for part in ("host", "port", "dbname"))
+    return "@" in host + name or not all(map(_is_a_port, port.split(",")))
+
+
+def _is_a_port(port: str) -> bool:
+    return port == "" or (port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65_536)
 
 
 def _with_defaults(url: str) -> str:

@@ -19,6 +19,7 @@ from nanobot_transcript.files.layout import Layout, stem_of
 from nanobot_transcript.files.replace import sweep
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
+from nanobot_transcript.store.jsonl.bulk import JsonlBulk
 from nanobot_transcript.store.jsonl.changes import changes
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.copies import Copies
@@ -91,6 +92,10 @@ class JsonlBackend:
         """The folder."""
         return str(self._layout.base)
 
+    def in_bulk(self) -> JsonlBulk:
+        """The same transcripts for who carries them as a whole."""
+        return JsonlBulk(self._layout, self._segment_bytes, self._syncer)
+
     @property
     def blocking(self) -> bool:
         """False: reading takes microseconds, or searches long, and then in a thread anyway."""
@@ -124,6 +129,17 @@ class JsonlBackend:
             return log.write(op, [hidden_key(cast("str", op.get("target")))], max_wait) is None
         about = reader.message_with(chat.segments, cast("str", op.get("target")))
         return self._apply_edit(log, op, ids_of(about) if about is not None else [], max_wait)
+
+    def write_each(self, session_key: str, lines: Sequence[Entry]) -> list[bool]:
+        """Record messages and ops in this order; True for each that was new."""
+        return [self._write_one(session_key, line) for line in lines]
+
+    def _write_one(self, session_key: str, line: Entry) -> bool:
+        if not is_op(line):
+            return self.append(session_key, line)
+        if line.get("target") and line.get("op") in (*HIDING, "edit"):
+            return self.apply(session_key, line)
+        return self._chat(session_key).log.write(line, [], None) is None
 
     def _apply_edit(self, log: ChatLog, edit: Entry, ids: list[str], max_wait: float | None) -> bool:
         """``ids``: every id of the message, by each of which it may have been hidden."""

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from functools import partial
 from typing import Final
@@ -17,6 +17,7 @@ from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.store.jsonl import keys, tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
+from nanobot_transcript.store.jsonl.cursor import Place
 from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines, line_with
 from nanobot_transcript.store.jsonl.lines import complete_end
@@ -123,6 +124,33 @@ class ChatLog:
         if self._sync:
             self._syncer.written(file.descriptor, file.inode)
         return None
+
+    def extend(self, lines: Sequence[bytes], may: Callable[[], bool]) -> tuple[int, Place]:
+        """Append whole lines as they are, without looking for what is known, in one write: as many as there is room for
+        in the segment, and one at least. Returns how many, and the place behind them.
+
+        ``may`` is asked under the lock; when it says no, nothing is written.
+        """
+        with self._mutex:
+            try:
+                table, size = self._take_lock(), os.lseek(self._file.descriptor, 0, os.SEEK_END)
+                if not may():
+                    return 0, Place(table.number, size)
+                count, length = 0, 0
+                while count < len(lines) and (not count or size + length < self._segment_bytes):
+                    length += len(lines[count])
+                    count += 1
+                end = self._file.append(b"".join(lines[:count]))
+                self._table = add_lines(table, self._file.descriptor, size, end)
+                flock(self._file.descriptor, LOCK_UN)
+                if self._sync:
+                    self._syncer.written(self._file.descriptor, self._file.inode)
+                return count, Place(table.number, end)
+            except DamagedTableError as damage:  # the lines are written; the next writer makes another table
+                damage.discard()
+                raise StoreBusyError(f"The index of {self._path} was damaged.", hint="Try again.") from damage
+            finally:
+                self._release_files()
 
     def close(self) -> None:
         """Close files; the next write opens them again."""

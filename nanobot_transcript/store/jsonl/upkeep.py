@@ -120,11 +120,12 @@ def _entries(segments: Segments) -> Iterator[Entry]:
     return (entry for line in lines if (entry := decode(line)) is not None)
 
 
-def remember_purge(segments: Segments) -> None:
-    """Note that something was purged now."""
+def remember_purge(segments: Segments, moment_ms: float | None = None) -> None:
+    """Note that something was purged now, or at a moment if not later, too."""
+    moment = time.time() * 1000 if moment_ms is None else max(moment_ms, purged_at(segments))
     path = segments.layout.purged(segments.stem)
     try:
-        write_whole(path, str(int(time.time() * 1000)).encode())
+        write_whole(path, str(int(moment)).encode())
     except OSError as error:
         store_error(error, path)
 

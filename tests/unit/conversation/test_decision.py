@@ -7,7 +7,10 @@ from support.memory_chat import profile
 
 from nanobot_transcript.conversation.decision import Choice, Decider, addressed
 from nanobot_transcript.conversation.ports import InboundMessage
-from nanobot_transcript.turns import is_answered
+from nanobot_transcript.coordination.contract import Grant
+from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.relevance.decision import Decision
+from nanobot_transcript.turns import AnswerClaims, is_answered
 
 
 @pytest.mark.parametrize("odd", [["om_1"], {"om_1": 1}, 5])
@@ -34,3 +37,36 @@ async def test_after_its_end_nobody_stands_by_for_what_another_bot_has_claimed()
     await decider.close()
     assert await decider.claim(InboundMessage("memory:1", said), Choice(True, "score_high"), take_over) is None
     assert not decider.stands_by
+
+
+async def test_without_leases_a_bot_is_silent_rather_than_answers_twice_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Away:
+        blocking = True
+
+        def __getattr__(self, name: str) -> Any:
+            def ask(*_: Any) -> Grant:
+                raise StoreUnavailableError("The record cannot be asked.", hint="Start it.")
+
+            return ask
+
+    class Notes:
+        def __init__(self) -> None:
+            self.taken: list[Decision] = []
+
+        def note(self, decision: Decision) -> None:
+            self.taken.append(decision)
+
+    alpha, notes, store, lease = profile("Alpha"), Notes(), Away(), Away()
+    claims = AnswerClaims(lease, store, "Alpha")  # pyright: ignore[reportArgumentType]
+    decider = Decider(alpha, notes, claims=claims)  # pyright: ignore[reportArgumentType]
+    said: Any = {"role": "user", "content": "Who knows?", "sender": "on_ada", "message_id": "om_1", "ts": 1.0}
+
+    async def take_over(claim: Any) -> None:
+        raise AssertionError("nobody has claimed it")
+
+    assert await decider.claim(InboundMessage("memory:1", said), Choice(True, "score_high"), take_over) is None
+    assert not decider.stands_by
+    assert [(note.reason, note.why) for note in notes.taken] == [("failed", "The record cannot be asked.")]
+    assert "Alpha cannot claim om_1: The record cannot be asked. Start it." in caplog.text

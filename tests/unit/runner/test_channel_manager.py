@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from support.loop_clock import outlast
 from support.memory_chat import KEY, MemoryChannel, MemoryChat, StreamingMemoryChannel, profile
 from support.waiting import PATIENCE
 
@@ -17,6 +18,7 @@ from nanobot_transcript.errors import (
     RateLimitedError,
     RequestRefusedError,
     StoreFullError,
+    StoreUnavailableError,
     WithheldError,
 )
 from nanobot_transcript.runner.bus import MessageBus
@@ -182,6 +184,9 @@ class FullStore:
         self.done.set()
         return True
 
+    async def flush(self, key: str, timeout: float) -> bool:  # noqa: ASYNC109
+        return True
+
 
 async def test_what_was_delivered_is_recorded_later_when_the_disk_is_full_now(caplog: pytest.LogCaptureFixture) -> None:
     store: Any = FullStore(failures=3)
@@ -215,6 +220,52 @@ async def test_what_can_never_be_recorded_is_told_as_an_error(caplog: pytest.Log
         await asyncio.sleep(0)
         await recorder.close()
     assert "could not be recorded" in caplog.text
+
+
+class Behind(FullStore):
+    """Accepts, and lets others read it when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__(failures=0)
+        self.is_there = False
+
+    async def flush(self, key: str, timeout: float) -> bool:  # noqa: ASYNC109
+        return self.is_there
+
+
+async def test_a_claim_is_kept_until_others_can_read_the_answer() -> None:
+    store: Any = Behind()
+    told = asyncio.Event()
+
+    async def recorded() -> None:
+        told.set()
+
+    said = OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send"
+    recorder = Recorder(store)
+    await recorder.said(profile("Alpha"), *said, recorded=recorded)  # type: ignore[arg-type]
+    assert (store.written, told.is_set()) == (["hello"], False)
+    store.is_there = True
+    await outlast(asyncio.ensure_future(told.wait()), 10)
+    store.is_there = False
+    told.clear()
+    await recorder.said(profile("Alpha"), *said, recorded=recorded)  # type: ignore[arg-type]
+    await asyncio.sleep(0)
+    await recorder.close()
+    assert told.is_set()
+
+
+async def test_an_answer_is_recorded_also_when_what_it_answers_cannot_be_looked_up() -> None:
+    async def hop_of() -> int | None:
+        raise StoreUnavailableError("The record cannot be asked.")
+
+    store: Any = FullStore(failures=0)
+    recorder = Recorder(store)
+    recorder.delays = (0, 0)
+    await recorder.said(profile("Alpha"), OutboundMessage(KEY, "hi"), SentMessage("om_1", 1.0), "send", hop_of=hop_of)
+    assert store.written == []
+    async with asyncio.timeout(PATIENCE):
+        await store.done.wait()
+    assert store.written == ["hi"]
 
 
 class Permission:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.far_backend import FaultyFar
 from support.transcripts import active_file
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore, TranscriptError
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.store.gaps import GapFiller
 
 KEY = "feishu:oc_a"
@@ -105,6 +107,19 @@ async def test_recalls_and_edits_of_the_history_are_taken_over(tmp_path: Path) -
     changed, card = entry(1, "new words", edited=True), entry(2, "mine, as a card", edited=True)
     async with AsyncGroupTranscriptStore(tmp_path, fallback=Platform([gone, changed, card])) as store:
         assert texts((await store.recent(KEY)).entries) == ["new words", "**mine**"]
+
+
+async def test_what_a_spool_accepts_is_not_taken_for_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It accepts what is on record already: whether an edit is to be taken over does not hang on its answer."""
+    far = FaultyFar(tmp_path / "far")
+    record(GroupTranscriptStore(backend=far), 0, 1)
+    spooled = GroupTranscriptStore(backend=SpooledBackend(far, tmp_path / "spool"))
+    asked = Platform([entry(0), entry(1, "new words", edited=True), entry(2)])
+    with caplog.at_level(logging.INFO):
+        async with AsyncGroupTranscriptStore.over(spooled, fallback=asked) as store:
+            assert texts((await store.recent(KEY)).entries) == ["text 0", "new words", "text 2"]
+            assert sum(map(len, far.batches)) == 2
+    assert "2 messages were missing" in caplog.text
 
 
 async def test_a_platform_that_refuses_leaves_what_is_on_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from support.loop_clock import later
 from support.procs import until
 from support.waiting import PATIENCE
 
-from nanobot_transcript import AsyncGroupTranscriptStore, StoreError
+from nanobot_transcript import AsyncGroupTranscriptStore, StoreError, StoreUnavailableError
+from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns import AnswerClaims, Claim, ClaimLimits, FileLease, is_answered
@@ -246,6 +248,56 @@ async def test_leases_that_cannot_be_used_are_an_error_and_no_answer(
     (base_dir / ".state" / "locks" / "leases").write_text("in the way")
     with pytest.raises(StoreError):
         await claims(shared, "Alpha").win(KEY, message)
+
+
+class Engine(FileLease):
+    """Leases over a network that is there, or not."""
+
+    blocking = True  # type: ignore[assignment]
+    away = False
+
+    def __init__(self, base_dir: Path) -> None:
+        super().__init__(base_dir, wait=PATIENCE)
+        self.asked = threading.Semaphore(0)
+
+    def _ask(self) -> None:
+        self.asked.release()
+        if self.away:
+            raise StoreUnavailableError("The record cannot be asked.", hint="Start it.")
+
+    def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
+        self._ask()
+        return super().acquire(name, holder, ttl)
+
+    def renew(self, grant: Grant, ttl: float) -> Grant | None:
+        self._ask()
+        return super().renew(grant, ttl)
+
+    def current(self, name: str) -> Grant | None:
+        self._ask()
+        return super().current(name)
+
+
+async def test_without_the_engine_nobody_answers(shared: AsyncGroupTranscriptStore) -> None:
+    message, engine = await ask(shared), Engine(shared.base_dir)
+    engine.away = True
+    with pytest.raises(StoreUnavailableError):
+        await AnswerClaims(engine, shared, "Alpha", ClaimLimits(**LIMITS)).win(KEY, message)
+
+
+async def test_what_was_answered_while_the_engine_went_away_is_settled_when_it_is_back(
+    shared: AsyncGroupTranscriptStore,
+) -> None:
+    message, engine = await ask(shared), Engine(shared.base_dir)
+    claim = won(await AnswerClaims(engine, shared, "Alpha", ClaimLimits(**LIMITS)).win(KEY, message))
+    async with claim:
+        engine.away = True
+    for _ in range(3):
+        assert await asyncio.to_thread(engine.asked.acquire, timeout=PATIENCE)
+    engine.away = False
+    settled = FileLease(shared.base_dir, wait=PATIENCE)
+    await asyncio.to_thread(until, lambda: settled.current(f"settled answer {KEY} om_1"), "it is settled")
+    assert await claims(shared, "Beta").win(KEY, message, stand_by=False) is None
 
 
 def entry(role: str, sender: str, ts: float, **fields: Any) -> Entry:

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.waiting import PATIENCE
+from support.far_backend import FaultyFar
+from support.waiting import PATIENCE, until
 
-from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.record.spool.limits import SpoolLimits
 from nanobot_transcript.turns import Relay, RelaySettings
 
 KEY = "feishu:oc_1"
@@ -284,3 +287,41 @@ async def test_the_place_is_private(shared: AsyncGroupTranscriptStore, base_dir:
     finally:
         os.umask(old)
     assert [stat.S_IMODE(path.stat().st_mode) for path in place_files(base_dir)] == [0o600]
+
+
+async def test_what_is_shown_before_the_record_has_it_is_handed_out_once(tmp_path: Path) -> None:
+    far = FaultyFar(tmp_path / "far")
+    spooled = SpooledBackend(far, tmp_path / "spool", limits=SpoolLimits(read_seconds=0.0), pause=lambda failures: 0.01)
+    async with AsyncGroupTranscriptStore.over(GroupTranscriptStore(tmp_path / "far", backend=spooled)) as store:
+        far.deaf = True
+        await bot(store, 1)
+        async with listening(relay(store)) as heard:
+            assert await heard.get() == "om_1"
+            far.deaf = False
+            await bot(store, 2)
+            assert await heard.get() == "om_2"
+            await bot(store, 3)
+            assert await heard.get() == "om_3"
+
+
+async def test_a_record_that_goes_away_ends_no_relay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    far = FaultyFar(tmp_path / "far")
+    async with AsyncGroupTranscriptStore.over(GroupTranscriptStore(tmp_path / "far", backend=far)) as store:
+        heard: asyncio.Queue[str | None] = asyncio.Queue()
+
+        async def take(session_key: str, entry: Entry) -> None:
+            heard.put_nowait(entry["message_id"])
+
+        far.down = True
+        running = asyncio.create_task(relay(store).run(take))
+        await until(lambda: "Beta does not hear other bots now" in caplog.text)
+        far.down = False
+        async with asyncio.timeout(PATIENCE):
+            await bot(store, 1)
+            assert await heard.get() == "om_1"
+            far.down = True
+            await bot(store, 2)
+            far.down = False
+            assert await heard.get() == "om_2"
+        running.cancel()
+        await asyncio.wait({running})

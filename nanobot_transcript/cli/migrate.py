@@ -1,0 +1,201 @@
+"""``migrate``: the record from its folder into a database, and back."""
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from nanobot_transcript.cli.again import again, given
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, expanded, read_settings
+from nanobot_transcript.cli.output import amount, emit_json, listed, notice, number, printable, progress_bar
+from nanobot_transcript.cli.problems import NEGATIVE
+from nanobot_transcript.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nanobot_transcript.record.moving.carrier import ChatReport
+    from nanobot_transcript.record.moving.move import MoveReport, Progress
+    from nanobot_transcript.record.moving.parts import PartReport
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["migrate"]
+
+_SHOWN: Final = 20
+_OUTCOMES: Final = {
+    "other": "There is another transcript of this chat; nothing was moved. Move into another place.",
+    "purged": "It was purged here after others had written there. Purge the same there.",
+}
+
+
+def migrate(
+    to: Annotated[
+        Literal["postgres", "files"],
+        typer.Option("--to", help="Into the database of record.url, or into the folder store.dir.", show_default=False),
+    ],
+    check: Annotated[
+        bool, typer.Option("--check", help="Only compare both places, line by line; nothing is changed.")
+    ] = False,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Move the record into a database, or back into files.
+
+    Bots may go on writing meanwhile. Interrupted, it goes on where it was when it is run again; run again at the end,
+    it brings what was written since. Nothing is removed from the old place. Every chat is compared by the number and
+    the hash of its lines. Exit code 1: something of the old place is not in the new one.
+
+    \b
+    Example:
+      nanobot-transcript migrate --to postgres
+      nanobot-transcript migrate --to postgres --check
+    """
+    place = {"store": {"dir": str(expanded(store).absolute())}} if store is not None else None
+    settings = read_settings(config, None, place)
+    with given(config, store):
+        try:
+            report = _moved(settings, to, check=check)
+        except KeyboardInterrupt:
+            notice(said("Stopped. `{command}` goes on where it was.", command=again(f"migrate --to {to}")))
+            raise
+        if json:
+            emit_json(_document(report))
+        else:
+            _tell(report, check=check)
+            if report.is_fine and not check:
+                _tell_next(to)
+    if not report.is_fine:
+        raise typer.Exit(NEGATIVE)
+
+
+def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
+    from nanobot_transcript.record.moving import move
+
+    watched, label = _Watched(), said("Comparing") if check else said("Moving")
+    with settings.open_folder() as folder, settings.open_database(spooled=False) as database:
+        source, target = (folder, database) if to == "postgres" else (database, folder)
+        spool = settings.record.spool_dir if to == "files" else None
+        with progress_bar(label, watched.told) as watched.advance:
+            return (move.check if check else move.move)(source, target, watched, spool_dir=spool)
+
+
+class _Watched:
+    """How far it is, for the person who watches."""
+
+    def __init__(self) -> None:
+        self.advance: Any = None
+        self._progress: Progress | None = None
+        self._began: float = time.monotonic()
+
+    def __call__(self, progress: "Progress") -> None:
+        self._progress = progress
+        if self.advance is not None:
+            self.advance(progress.bytes, progress.bytes_in_all or None)
+
+    def told(self) -> str:
+        progress = self._progress
+        if progress is None:
+            return ""
+        speed = number(round(progress.lines / max(0.001, time.monotonic() - self._began)))
+        chats, all_chats = number(progress.chats), number(progress.chats_in_all)
+        return said("{chats} of {all} chats, {speed} lines/s", chats=chats, all=all_chats, speed=speed)
+
+
+def _tell(report: "MoveReport", *, check: bool) -> None:
+    """What became of it, on stderr, and a table of what is not as it should be, on stdout."""
+    lines, moved = sum(chat.lines for chat in report.chats), sum(chat.moved for chat in report.chats)
+    speed = number(round(moved / max(0.001, report.seconds)))
+    places: dict[str, Any] = {"source": report.source, "target": report.target}
+    counts = {"lines": amount(lines, "line"), "chats": amount(len(report.chats), "chat")}
+    if check:
+        notice(said("{lines} of {chats} in {source}, compared with {target}.", **counts, **places))
+    else:
+        told = "Moved {moved} of {chats} from {source} to {target}, {speed} lines/s."
+        notice(said(told, moved=amount(moved, "line"), chats=counts["chats"], speed=speed, **places))
+    parts = [_counted(part.part, part.count) for part in report.parts if part.count and part.part != "spool"]
+    if parts:
+        notice(said("With them: {parts}.", parts=listed(parts)))
+    more = sum(chat.outcome == "more" for chat in report.chats)
+    if more:
+        notice(said("{chats} with more lines there: others have written there.", chats=amount(more, "chat")))
+    left_out = sum(count for chat in report.chats for flaw, count in chat.left_out.items() if flaw != "copy")
+    if left_out:
+        told = "Left out {lines} that no reader is shown: `{verify}` tells which."
+        notice(said(told, lines=amount(left_out, "line"), verify=again("verify")))
+    _tell_problems(report)
+
+
+def _tell_problems(report: "MoveReport") -> None:
+    rows = [[printable(what), printable(why)] for what, why in _problems(report)]
+    if not rows:
+        is_equal = all(chat.outcome == "equal" for chat in report.chats)
+        notice(said("Everything is there, with equal hashes.") if is_equal else said("Everything is there."))
+        return
+    print_table(["chat", "problem"], rows[:_SHOWN], shorten="chat")
+    if len(rows) > _SHOWN:
+        notice(said("And {count} more; --json lists all.", count=number(len(rows) - _SHOWN)))
+
+
+def _problems(report: "MoveReport") -> "Iterator[tuple[str, str]]":
+    for chat in report.chats:
+        if not chat.is_fine:
+            yield chat.chat, _why(chat)
+    for part in report.parts:
+        if why := _why_of_part(part):
+            yield said(part.part), why
+    for path in report.nameless:
+        yield path, said("The file has lost the name of its chat and was left out.")
+
+
+def _why(chat: "ChatReport") -> str:
+    if chat.outcome == "missing":
+        return said("Not there: {what}.", what=amount(chat.missing, "line"))
+    return said(_OUTCOMES[chat.outcome]) if chat.outcome in _OUTCOMES else chat.problem
+
+
+def _why_of_part(part: "PartReport") -> str:
+    if part.problem or not part.lacking:
+        return part.problem
+    if part.part == "spool":
+        told = "{messages} of this machine wait: start a bot with record.url, which hands them on, then run this again."
+        return said(told, messages=amount(part.lacking, "message"))
+    return said("Not there: {what}.", what=_counted(part.part, part.lacking))
+
+
+def _counted(part: str, count: int) -> str:
+    if part == "marks":
+        return amount(count, "place")
+    return amount(count, "member") if part == "members" else amount(count, "decision")
+
+
+def _tell_next(to: str) -> None:
+    """What a person does now."""
+    command = again(f"migrate --to {to}")
+    if to == "postgres":
+        notice(said("Next: stop each bot, run `{command}` again, start the bot with record.url.", command=command))
+    else:
+        notice(said("Next: stop each bot, run `{command}` again, start the bot without record.url.", command=command))
+
+
+def _document(report: "MoveReport") -> dict[str, Any]:
+    return {
+        "from": report.source,
+        "to": report.target,
+        "ok": report.is_fine,
+        "seconds": round(report.seconds, 3),
+        "chats": [_chat(chat) for chat in report.chats],
+        "parts": [_part(part) for part in report.parts],
+        "nameless": report.nameless,
+    }
+
+
+def _chat(chat: "ChatReport") -> dict[str, Any]:
+    document = asdict(chat)
+    return {"session_key": document.pop("chat")} | document | {"left_out": dict(chat.left_out)}
+
+
+def _part(part: "PartReport") -> dict[str, Any]:
+    return asdict(part)

@@ -1,0 +1,1 @@
+"""Moving a record from a folder into a database and back, while bots write."""

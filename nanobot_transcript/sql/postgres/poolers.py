@@ -1,0 +1,58 @@
+"""Poolers between us and the server: one that hands each transaction another connection, none may rely on."""
+
+from typing import Any, Final
+
+import psycopg
+
+from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.sql.postgres.failures import typed
+from nanobot_transcript.sql.postgres.place import Place
+
+__all__ = ["is_passed_on", "leads_to_the_same", "refuse_shared"]
+
+_BACKEND: Final = "SELECT pg_backend_pid()"
+_SERVER: Final = "SELECT current_database(), pg_postmaster_start_time()"
+_ATTEMPTS: Final = 3
+
+
+def is_passed_on(connection: "psycopg.Connection[Any]") -> bool:
+    """True where another process of the server answers than the one that said hello: a pooler stands between."""
+    return _backend(connection) != connection.info.backend_pid
+
+
+def refuse_shared(connection: "psycopg.Connection[Any]", conninfo: str, where: str) -> None:
+    """Raise StoreUnavailableError where a connection is not ours alone between two transactions: what a session holds
+    there, as locks and what it listens to, is somebody else's at the next moment.
+    """
+    if is_passed_on(connection) and _is_shared(connection, conninfo):
+        raise StoreUnavailableError(
+            f"{where}: a pooler hands each transaction another connection, and nothing is heard through it.",
+            hint="Name the server itself in record.listen_url.",
+        )
+
+
+def leads_to_the_same(place: Place, connection: "psycopg.Connection[Any]") -> bool:
+    """True where the connection that stays reaches the database of this one. Raises StoreError kinds, also for what
+    ``refuse_shared`` refuses.
+    """
+    try:
+        with psycopg.Connection.connect(place.direct_conninfo, autocommit=True, prepare_threshold=None) as direct:
+            refuse_shared(direct, place.direct_conninfo, place.name)
+            return direct.execute(_SERVER).fetchone() == connection.execute(_SERVER).fetchone()
+    except psycopg.Error as error:
+        raise typed(error, place.name) from error
+
+
+def _is_shared(connection: "psycopg.Connection[Any]", conninfo: str) -> bool:
+    """While another one is in the middle of a transaction: do both have the same process, or this one another?"""
+    for _ in range(_ATTEMPTS):
+        first = _backend(connection)
+        with psycopg.Connection.connect(conninfo, prepare_threshold=None) as other:
+            if _backend(other) == first or _backend(connection) != first:
+                return True
+    return False
+
+
+def _backend(connection: "psycopg.Connection[Any]") -> int:
+    row = connection.execute(_BACKEND).fetchone()
+    return row[0] if row is not None else 0

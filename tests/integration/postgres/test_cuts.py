@@ -1,0 +1,227 @@
+"""A connection that is cut in the middle of an answer: nobody knows then what became of the question, and nothing is
+lost or done twice for it.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from support.cutting import CuttableLine, cuttable_line
+from support.places import open_record
+from support.postgres import Cluster
+from support.sizes import short_and_full
+from support.waiting import until
+
+from nanobot_transcript import StoreError
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.record import Record
+from nanobot_transcript.relevance import Decision, Reason, Stage
+
+if TYPE_CHECKING:
+    from nanobot_transcript.store.contract import FarBackend
+
+KEY = "feishu:oc_cut"
+
+
+class Cut:
+    """A record over a line that is cut, and the same one over a line that is not."""
+
+    def __init__(self, server: Cluster, line: CuttableLine, schema: str) -> None:
+        self.line = line
+        self.whole: Record = open_record(f"{server.url}#{schema}")
+        # One connection, so that it is the answer that is cut, and never one more connection that is being made.
+        address = f"{server.url.replace(str(server.port), str(line.port))}#{schema}"
+        self.record: Record = open_record(address, connections=1)
+
+    def at_each(self, work: Callable[[], object], times: int) -> Iterator[int]:
+        """Numbers of bytes inside of the answers that ``work`` gets: the line is cut there by what is done next."""
+        for _ in range(5):  # afterwards all is prepared, and each time is like the others
+            work()
+        before = self.line.answered
+        work()
+        size = self.line.answered - before
+        assert size > 0
+        step = max(1, size // times)
+        for place in range(size - 1 - step // 2, 0, -step):
+            self.line.cut_after(place)
+            yield place
+            self.line.cut_after(None)
+            work_until_done(work)
+        assert self.line.cuts >= size // step - 1, "it was really cut"
+
+
+def work_until_done(work: Callable[[], Any]) -> Any:
+    """What ``work`` gives once it is no longer refused."""
+    while True:
+        with suppress(StoreError):
+            return work()
+
+
+@pytest.fixture
+def cut(cluster: Cluster, postgres_place: str) -> Iterator[Cut]:
+    """A record with nothing in it."""
+    with cuttable_line(cluster.port) as line:
+        both = Cut(cluster, line, postgres_place.partition("#")[2])
+        yield both
+        line.cut_after(None)
+        both.record.close()
+        both.whole.close()
+
+
+def an_entry(message_id: str) -> Entry:
+    return {
+        "role": "user",
+        "content": f"text {message_id}",
+        "sender": "on_ada",
+        "message_id": message_id,
+        "ts": 1,
+        "rts": 1,
+    }
+
+
+@pytest.mark.parametrize("times", short_and_full(12, 100))
+def test_an_append_is_there_once_wherever_its_answer_was_cut(cut: Cut, times: int) -> None:
+    numbers, store = iter(range(100_000)), cut.record.store
+
+    def append() -> bool:
+        return store.append(KEY, "user", "hello", "on_ada", f"om_warm{next(numbers)}")
+
+    written = []
+    for place in cut.at_each(append, times):
+        written.append(f"om_{place}")
+
+        def this(name: str = written[-1]) -> bool:
+            return store.append(KEY, "user", name, "on_ada", name)
+
+        with suppress(StoreError):
+            assert this()
+        cut.line.cut_after(None)
+        work_until_done(this)
+    found = Counter(entry["message_id"] for entry in cut.whole.store.scan(KEY))
+    assert {name: found[name] for name in written} == dict.fromkeys(written, 1)
+    assert max(found.values()) == 1
+
+
+READS: dict[str, Callable[[Record], Any]] = {
+    "get_recent": lambda record: record.store.get_recent(KEY, 300),
+    "recent": lambda record: record.store.recent(KEY, 1500),
+    "read": lambda record: record.store.read(KEY, None, 2500),
+    "read_back": lambda record: record.store.read_back(KEY, None, 2500),
+    "get_many": lambda record: record.store.get_many(KEY, [f"om_{number}" for number in range(0, 1800, 7)]),
+    "changes": lambda record: record.store.changes(KEY, record.store.read(KEY, None, 1).cursor),
+    "search": lambda record: record.store.search("text om_1", limit=300),
+    "verify": lambda record: record.store.verify(KEY),
+    "chats": lambda record: record.store.chats(),
+    "end": lambda record: record.store.end(KEY),
+}
+
+
+@pytest.mark.parametrize("times", short_and_full(2, 40))
+def test_what_is_read_is_whole_wherever_it_was_cut(cut: Cut, times: int) -> None:
+    store, backend = cut.whole.store, cast("FarBackend", cut.whole.store.backend)
+    backend.write_many(KEY, [an_entry(f"om_{number}") for number in range(1800)], 1)
+    for number in range(0, 30, 3):
+        store.edit(KEY, f"om_{number}", f"text om_{number} edited", "on_ada")
+        store.recall(KEY, f"om_{number + 1}")
+    for name, read in READS.items():
+        expected = read(cut.whole)
+        for place in cut.at_each(lambda read=read: read(cut.record), times):
+            assert read(cut.record) == expected, f"{name}, cut after {place} bytes"
+
+
+@pytest.mark.parametrize("times", short_and_full(12, 300))
+def test_a_decision_is_noted_once_wherever_its_answer_was_cut(cut: Cut, times: int) -> None:
+    numbers, log = iter(range(100_000)), cut.record.decisions
+
+    def decide() -> None:
+        name = f"om_{next(numbers)}"
+        log.write(KEY, Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, "Alpha", name))
+        while not log.flush(60):
+            pass
+
+    for _ in cut.at_each(decide, times):
+        decide()
+    found = Counter(decision["message_id"] for decision in cut.whole.decisions.read(KEY))
+    assert found == Counter(f"om_{number}" for number in range(next(numbers)))
+
+
+@pytest.mark.parametrize("times", short_and_full(12, 100))
+def test_no_more_is_granted_of_a_budget_than_there_is_wherever_the_answer_was_cut(cut: Cut, times: int) -> None:
+    had = 0
+
+    def take() -> None:
+        nonlocal had
+        had += cut.record.budgets.take("calls", limit=10_000, window=3600)
+
+    for _ in cut.at_each(take, times):
+        with suppress(StoreError):
+            take()
+    assert cut.whole.budgets.used("calls", window=3600) >= had
+
+
+@pytest.mark.parametrize("times", short_and_full(12, 100))
+def test_a_lease_has_one_holder_and_growing_tokens_wherever_the_answer_was_cut(cut: Cut, times: int) -> None:
+    mine, theirs = cut.record.leases, cut.whole.leases
+    tokens: list[int] = []
+
+    def hold() -> None:
+        grant = mine.acquire("claim", "Alpha#1", 600)
+        if grant is None:  # the one before was granted, and nobody knows
+            lost = theirs.current("claim")
+            assert lost is not None
+            theirs.release(lost)
+            tokens.append(lost.token)
+            return
+        tokens.append(grant.token)
+        assert theirs.acquire("claim", "Bravo#2", 600) is None
+        assert mine.renew(grant, 600) is not None
+        mine.release(grant)
+
+    for _ in cut.at_each(hold, times):
+        with suppress(StoreError):
+            hold()
+        cut.line.cut_after(None)
+        work_until_done(hold)
+    granted = list(dict.fromkeys(tokens))  # one of which nobody knew is met again
+    assert granted == sorted(granted)
+
+
+@pytest.mark.parametrize("times", short_and_full(8, 60))
+def test_who_is_who_is_known_wherever_the_answer_was_cut(cut: Cut, times: int) -> None:
+    numbers = iter(range(100_000))
+
+    def remember() -> None:
+        number = next(numbers)
+        with suppress(StoreError):
+            cut.record.members.remember_person(f"on_{number}", f"Ada {number}")
+        while not work_until_done(lambda: cut.record.members.flush(60)):
+            pass
+
+    for _ in cut.at_each(remember, times):
+        remember()
+    for number in range(next(numbers)):
+        assert cut.whole.members.name_of(f"on_{number}") == f"Ada {number}"
+
+
+@pytest.mark.parametrize("messages", short_and_full(60, 3000))
+async def test_who_follows_misses_nothing_while_the_line_is_cut_again_and_again(cut: Cut, messages: int) -> None:
+    seen: list[str | None] = []
+    cut.whole.store.append(KEY, "user", "first", "on_ada", "om_first")
+
+    async def follow() -> None:
+        async for entry in cut.record.store.follow(KEY, after):
+            seen.append(entry["message_id"])  # noqa: PERF401 - it never ends
+
+    after = cut.whole.store.end(KEY)
+    following = asyncio.create_task(follow())
+    for number in range(messages):
+        await asyncio.to_thread(cut.whole.store.append, KEY, "user", "text", "on_ada", f"om_{number}")
+        if number % 5 == 0:
+            await until(lambda before=number: len(seen) > before - 20)
+            await asyncio.to_thread(cut.line.cut)
+    await until(lambda: len(seen) >= messages)
+    following.cancel()
+    assert seen == [f"om_{number}" for number in range(messages)]

@@ -1,0 +1,169 @@
+"""What a test of faults lets another process do with a record whose engine fails: ``python -m support.engine_worker``.
+
+Each action goes on until it is told to stop, asks again whenever it is refused, and says then what it met.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from support.places import open_record
+from support.transcripts import body
+from support.worker import KEY, ready, say, told_to_stop
+
+from nanobot_transcript import StoreError
+
+PAUSE: Final = 0.02
+"""Seconds between two attempts of who was refused."""
+
+
+def main(argv: list[str]) -> None:
+    """Run one action. What goes wrong is looked for, and need not be logged."""
+    logging.disable(logging.WARNING)
+    say(ACTIONS[argv[1]](**json.loads(argv[2])))
+
+
+class Refusals:
+    """What was refused while an action ran, and for how long at most."""
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        self.longest: float = 0.0
+        self.kinds: set[str] = set()
+        self._since: float | None = None
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Swallow a StoreError, and pause before the next attempt."""
+        began = time.monotonic()
+        try:
+            yield
+        except StoreError as error:
+            self.count += 1
+            self.kinds.add(error.code)
+            self._since = began if self._since is None else self._since
+            self.longest = max(self.longest, time.monotonic() - self._since)
+            if not error.hint:
+                raise
+            time.sleep(PAUSE)
+        else:
+            now = time.monotonic()
+            self.longest = max(self.longest, now - (began if self._since is None else self._since))
+            self._since = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """For the test."""
+        return {"refused": self.count, "longest": round(self.longest, 2), "kinds": sorted(self.kinds)}
+
+
+def write_on(place: str, prefix: str, ack: str, pause: float = 0.0, size: int = 100, key: str = KEY) -> dict[str, Any]:
+    """Append one message after the other, each until it is acknowledged; ids are noted in ``ack`` then."""
+    notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    store, refusals = open_record(place).store, Refusals()
+    number = again = 0
+    ready()
+    while not told_to_stop():
+        message_id, done = f"{prefix}{number}", False
+        while not done:
+            with refusals.noted():
+                again += not store.append(key, "user", body(message_id, size), "on_ada", message_id)
+                done = True
+            if not done and told_to_stop():
+                return {"written": number, "found_there": again, **refusals.told}
+        os.write(notes, f"{message_id}\n".encode())
+        number += 1
+        time.sleep(pause)
+    return {"written": number, "found_there": again, **refusals.told}
+
+
+def follow_on(place: str, ack: str, key: str = KEY) -> dict[str, int]:
+    """Follow a chat from its beginning, and note each id in ``ack``."""
+    notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    store, seen = open_record(place).store, 0
+
+    async def watch(after: str) -> None:
+        nonlocal seen
+        async for entry in store.follow(key, after):
+            os.write(notes, f"{entry['message_id']}\n".encode())
+            seen += 1
+
+    async def until_told() -> None:
+        following = asyncio.create_task(watch(store.end(key)))
+        ready()
+        while not told_to_stop():
+            await asyncio.sleep(PAUSE)
+            if following.done():
+                await following
+        following.cancel()
+
+    asyncio.run(until_told())
+    return {"seen": seen}
+
+
+def live_on(place: str) -> dict[str, bool]:
+    """Join, say the id, and live."""
+    record = open_record(place)
+    say({"id": record.processes.join()})
+    ready()
+    while not told_to_stop():
+        time.sleep(PAUSE)
+    return {"left": True}
+
+
+def look_on(place: str, others: list[str]) -> dict[str, Any]:
+    """Look again and again whether others live; how often each was seen as dead."""
+    processes, refusals, looks = open_record(place).processes, Refusals(), 0
+    dead = dict.fromkeys(others, 0)
+    ready()
+    while not told_to_stop():
+        for other in others:
+            with refusals.noted():
+                dead[other] += not processes.alive(other)
+                looks += 1
+        time.sleep(PAUSE)
+    return {"dead": dead, "looks": looks, **refusals.told}
+
+
+def claim_on(place: str, holder: str, ttl: float, notes: str) -> dict[str, Any]:
+    """Acquire the same lease again and again, renew it now and then, and note while it was surely held: token, from,
+    to, in seconds of the machine.
+    """
+    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    leases, refusals = open_record(place).leases, Refusals()
+    held = renewed = 0
+    ready()
+    while not told_to_stop():
+        grant, asked = None, time.monotonic()
+        with refusals.noted():
+            grant = leases.acquire("claim", holder, ttl)
+        if grant is None:
+            time.sleep(PAUSE / 4)
+            continue
+        began, until, token = time.monotonic(), asked + ttl, grant.token
+        with refusals.noted():
+            asked = time.monotonic()
+            if (longer := leases.renew(grant, ttl)) is not None:
+                assert longer.token == token
+                until, renewed = asked + ttl, renewed + 1
+        ended = min(time.monotonic(), until)
+        if ended > began:
+            os.write(file, f"{token} {began:.6f} {ended:.6f} {holder}\n".encode())
+            held += 1
+        with refusals.noted():
+            leases.release(grant)
+    return {"held": held, "renewed": renewed, **refusals.told}
+
+
+ACTIONS: dict[str, Callable[..., Any]] = {
+    action.__name__: action for action in (claim_on, follow_on, live_on, look_on, write_on)
+}
+
+if __name__ == "__main__":
+    main(sys.argv)

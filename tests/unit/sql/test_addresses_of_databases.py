@@ -1,0 +1,59 @@
+"""The address of a database: what is none is refused without a word of it, since any of it may be the password."""
+
+import pytest
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.sql.postgres.place import Place
+
+SECRET = "s3cr3t"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://bot:{SECRET}/x@host/db",
+        f"postgresql://bot:12/{SECRET}@host/db",
+        f"postgresql://bot:{SECRET}@x@host/db",
+        f"postgresql://bot:{SECRET}%zz@host/db",
+        f"postgresql://bot:{SECRET}\0@host/db",
+        f"postgresql://bot:{SECRET}\ud800@host/db",
+        f"postgresql://bot:{SECRET}@host:99999/db",
+        f"postgresql://bot:{SECRET}@host:{'9' * 5000}/db",
+        f"postgresql://bot:{SECRET}@host/db?nonsense=1",
+        f"postgresql://[{SECRET}",
+    ],
+)
+@pytest.mark.parametrize("which", ["url", "listen_url"])
+def test_an_address_that_cannot_be_understood_is_refused_without_its_password(url: str, which: str) -> None:
+    given = {"url": "postgresql://host/db"} | {which: url}
+    with pytest.raises(ConfigError) as refused:
+        Place(**given)  # type: ignore[arg-type]
+    told = f"{refused.value} {refused.value.hint} {refused.value!r}"
+    assert SECRET not in told
+    assert "%40" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (f"postgresql://bot:{SECRET}%2F%40%3F@host:5433/db", "postgresql://host:5433/db (schema nanobot)"),
+        (f"postgres://bot:{SECRET}@h1:1,h2:2/db?sslmode=require", "postgresql://h1:1,h2:2/db (schema nanobot)"),
+        (f"postgresql:///db?host=/run/pg&password={SECRET}", "postgresql:///run/pg/db (schema nanobot)"),
+        (f"postgresql://bot%40home:{SECRET}@[::1]:5432/db", "postgresql://::1:5432/db (schema nanobot)"),
+    ],
+)
+def test_a_place_is_told_without_user_and_password(url: str, name: str) -> None:
+    place = Place(url)
+    assert place.name == name
+    assert SECRET not in repr(place)
+
+
+@pytest.mark.parametrize("schema", ["", "a\0b", "a%b", "%s", "a$$b", "pg_mine", "x\ud800", "x" * 64, "世" * 22])
+def test_a_schema_that_means_something_else_somewhere_is_refused(schema: str) -> None:
+    with pytest.raises(ConfigError):
+        Place("postgresql://host/db", schema)
+
+
+@pytest.mark.parametrize("schema", ["nanobot", "nanobot.x", 'a"b', "it's", "a;b", "世界 é", "x" * 63])
+def test_other_names_of_a_schema_are_taken(schema: str) -> None:
+    assert Place("postgresql://host/db", schema).sql("SELECT FROM nanobot.chats").endswith('".chats')
