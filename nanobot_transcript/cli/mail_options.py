@@ -1,6 +1,6 @@
 """What the commands of Agent Mail share: options, opening the mail, and finding the project that is meant."""
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -81,23 +81,24 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
 @contextmanager
 def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]":
     """The mail for reading, closed at the end. Makes nothing. Raises UsageError when there is none."""
+    from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.mail.layout import MailStore
     from transcript_mcp.mail.mail import AgentMail
 
-    with AgentMail(MailStore.of(mail_settings(config, store))) as mail:
+    settings = mail_settings(config, store)
+    with Opening(settings) as opening, AgentMail(MailStore.of(settings, opening)) as mail:
         yield mail
 
 
 @contextmanager
 def opened_service(config: Path | None, store: Path | None) -> "Iterator[MailService]":
     """The mail with its archiver. It waits for the commit: the command ends, and with it the archiver."""
+    from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.mail.server import service_from
 
-    service = service_from(mail_settings(config, store, {"sync": True}))
-    try:
+    settings = mail_settings(config, store, {"sync": True})
+    with Opening(settings) as opening, closing(service_from(settings, opening)) as service:
         yield service
-    finally:
-        service.close()
 
 
 def meant_project(mail: "AgentMail", key: str | None) -> "Project":

@@ -51,15 +51,18 @@ def doctor(
         )
     if accept_loss and not rebuild:
         raise UsageError(said("--accept-loss belongs to --rebuild."), hint=said("Leave it out, or give both."))
+    from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.mail.layout import MailStore
 
-    place = MailStore.of(mail_settings(config, store))
-    if rebuild:
-        _rebuild(place, accept_loss=accept_loss, json=json)
-    elif complete:
-        _complete(place, json=json)
-    else:
-        _compare(place, json=json)
+    settings = mail_settings(config, store)
+    with Opening(settings) as opening:
+        place = MailStore.of(settings, opening)
+        if rebuild:
+            _rebuild(place, accept_loss=accept_loss, json=json)
+        elif complete:
+            _complete(place, json=json)
+        else:
+            _compare(place, json=json)
 
 
 def _compare(store: "MailStore", *, json: bool) -> None:

@@ -1,10 +1,11 @@
 """Where a room's tables are: files in a folder, or a database that many machines reach. Rooms do not know which."""
 
+import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nanobot_transcript.sql.contract import Database, Schema
 from nanobot_transcript.sql.sqlite import SqliteDatabase
@@ -12,15 +13,7 @@ from nanobot_transcript.sql.sqlite import SqliteDatabase
 if TYPE_CHECKING:
     from nanobot_transcript.sql.postgres.engine import Engine
 
-__all__ = ["Shelf", "engine_at"]
-
-
-def engine_at(place: Mapping[str, Any]) -> "Engine":
-    """The database that another process uses, by the fields of its ``Place``."""
-    from nanobot_transcript.sql.postgres.engine import Engine
-    from nanobot_transcript.sql.postgres.place import Place
-
-    return Engine(Place(**place))
+__all__ = ["Shelf"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +22,30 @@ class Shelf:
 
     folder: Path
     engine: "Engine | None" = None
+
+    @staticmethod
+    def at(folder: Path, address: str | None) -> "Shelf":
+        """The shelf of another process, by its ``address``."""
+        if address is None:
+            return Shelf(folder)
+        from nanobot_transcript.sql.postgres.engine import Engine
+        from nanobot_transcript.sql.postgres.place import Place
+
+        return Shelf(folder, Engine(Place(**json.loads(address))))
+
+    @property
+    def address(self) -> str | None:
+        """One line that tells another process where the tables are; None where in the folder. May hold a password."""
+        return None if self.engine is None else json.dumps(asdict(self.engine.place))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a call waits for a network."""
+        return self.engine is not None
+
+    def where(self, file: str) -> str:
+        """For a person: where the tables lie that would be in this file of the folder."""
+        return str(self.folder / file) if self.engine is None else self.engine.place.name
 
     @property
     def clock(self) -> Callable[[], float]:

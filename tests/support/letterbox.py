@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.mail import AgentMail
@@ -21,7 +22,7 @@ class Letterbox:
         """With an ``engine``, its tables are there."""
         self.time = 1_761_232_934.5  # 2025-10-23T15:22:14.5Z
         self.root = root
-        self.places = MailStore(root, engine)
+        self.places = MailStore.on(Shelf(root, engine))
         self.options = options
         self.mail = self.opened()
         self.tokens: dict[str, str] = {}

@@ -14,7 +14,9 @@ from transcript_mcp.assistant.tools import ToolOptions, Tools
 from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:
+    from nanobot_transcript.record import Record
     from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.assistant.groups import GroupQuestions
     from transcript_mcp.assistant.scopes import Scopes
 
@@ -60,21 +62,20 @@ def questions_of(folder: Path) -> ExitStack:
     return held
 
 
-def assistant_from(settings: "Settings") -> Assistant:
-    """The questions of the hub that the settings describe."""
+def assistant_from(settings: "Settings", opening: "Opening") -> Assistant:
+    """The questions of the hub that the settings describe, in its folder or where their record lies."""
     return Assistant(
-        SqlQuestionStore(settings.open_record().shelf(settings.hub.data_dir)),
+        SqlQuestionStore(opening.shelf(settings.hub.data_dir)),
         grace=settings.assistant.grace,
         chat=settings.assistant.chat or "",
         lease=settings.io.lease,
     )
 
 
-def groups_from(settings: "Settings", assistant: Assistant) -> "GroupQuestions":
-    """The groups of the record that the settings describe, for questions that are asked there."""
+def groups_from(assistant: Assistant, record: "Record") -> "GroupQuestions":
+    """The groups of a record, for questions that are asked there."""
     from transcript_mcp.assistant.groups import GroupQuestions
 
-    record = settings.open_record()
     return GroupQuestions(assistant, record.outbox, record.members)
 
 

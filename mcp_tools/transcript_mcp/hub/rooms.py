@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import StoreBusyError, UnsafePathError
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.settings.opening import Opening
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
@@ -100,29 +101,35 @@ def _filebox(settings: Settings, cwd: Path | None) -> Room:
 def _mail(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.mail.server import build_server, service_from
 
-    service = service_from(settings)
+    opening = Opening(settings)
+    service = service_from(settings, opening)
+    server = build_server(service, store=lambda: opening.record.store)
+    server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
         from transcript_mcp.mail.routes import Routes
 
         return Routes(service)()
 
-    return Room(build_server(service, store=lambda: settings.open_record().store), routes, core=service)
+    return Room(server, routes, core=service)
 
 
 def _io(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.io_bridge.server import bridge_from, build_server
     from transcript_mcp.io_bridge.tools import Tools
 
-    bridge = bridge_from(settings)
+    opening = Opening(settings)
+    bridge = bridge_from(settings, opening)
     tools = Tools(bridge)
+    server = build_server(bridge, tools)
+    server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
         from transcript_mcp.io_bridge.routes import Routes
 
         return Routes(bridge)()
 
-    return Room(build_server(bridge, tools), routes, core=bridge, hear=tools.hear)
+    return Room(server, routes, core=bridge, hear=tools.hear)
 
 
 def _assistant(settings: Settings, _cwd: Path | None) -> Room:
@@ -140,11 +147,13 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
     # Tokens of others, too, say that not everybody on this machine is trusted.
     open_to_all = is_loopback(settings.hub.host) and not settings.hub_wants_tokens
     held = questions_of(settings.hub.data_dir)
-    assistant, scopes = assistant_from(settings), scopes_from(settings, open_to_all=open_to_all)
+    opening = Opening(settings)
+    assistant, scopes = assistant_from(settings, opening), scopes_from(settings, open_to_all=open_to_all)
     options = options_from(settings)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options)
     server.on_close(assistant.close)
     server.on_close(held.close)
+    server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
         from transcript_mcp.assistant.routes import routes
@@ -152,7 +161,7 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
         return routes(assistant, scopes)
 
     def running() -> "AbstractAsyncContextManager[None]":
-        return groups_from(settings, assistant).running()
+        return groups_from(assistant, opening.record).running()
 
     return Room(
         server,

@@ -11,6 +11,7 @@ from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.opening import Opening
 
 __all__ = ["bridge_from", "build_server"]
 
@@ -30,10 +31,10 @@ def build_server(bridge: Bridge, tools: Tools | None = None) -> Server:
     return server
 
 
-def bridge_from(settings: "Settings") -> Bridge:
-    """The bridge that the settings describe, in the hub's folder or where the record lies."""
-    chosen, record = settings.io, settings.open_record()
+def bridge_from(settings: "Settings", opening: "Opening") -> Bridge:
+    """The bridge that the settings describe, in the hub's folder or where their record lies."""
+    chosen = settings.io
     limits = Limits(chosen.max_items, int(chosen.max_bytes), chosen.max_sessions, chosen.keep_days * _DAY)
-    shelf = record.shelf(settings.hub.data_dir)
-    store = SqlQueueStore(shelf, limits, processes=None if shelf.engine is None else record.processes)
+    shelf = opening.shelf(settings.hub.data_dir)
+    store = SqlQueueStore(shelf, limits, processes=opening.record.processes if shelf.is_remote else None)
     return Bridge(store, lease=chosen.lease, sessions=chosen.max_sessions)

@@ -1,15 +1,14 @@
 """The archiver: a process that carries jobs from the database into git, beside those that write.
 
-    python -m transcript_mcp.mail.archiver STORE [engine]
+    python -m transcript_mcp.mail.archiver STORE [told]
 
-With ``engine``, the first line of its standard input says where the tables are; that may hold a password.
+With ``told``, the first line of its standard input says where the tables are; that may hold a password.
 
 Whoever serves mail holds an ``ArchiverProcess``. Of all archivers of a store one works, the one that holds the lock
 file; the others wait for its end. An archiver ends with the process that started it. What it has not done by then
 stays in the database, for the next one.
 """
 
-import json
 import logging
 import os
 import select
@@ -19,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -27,6 +25,7 @@ from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.sql.contract import Database
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
 
@@ -50,7 +49,7 @@ _HEALTHY: Final = 10.0
 _BUSY: Final = 0.005
 _BUSY_REMOTE: Final = 5.0  # who waits there keeps its place
 _LOOK_REMOTE: Final = 0.1
-_ENGINE: Final = "engine"
+_TOLD: Final = "told"
 _LONGEST_REST: Final = 5.0
 
 logger = logging.getLogger(__name__)
@@ -139,9 +138,9 @@ class ArchiverProcess:
     def _run_once(self) -> int | str:
         # -P: a file of the working directory that is called like a module must not be imported.
         command = [sys.executable, "-P", "-m", "transcript_mcp.mail.archiver", str(self._store.root)]
-        engine = self._store.engine
-        if engine is not None:
-            command.append(_ENGINE)
+        address = self._store.tables.address
+        if address is not None:
+            command.append(_TOLD)
         with self._mutex:
             if self._closing.is_set():
                 return 0
@@ -150,8 +149,8 @@ class ArchiverProcess:
             except OSError as error:
                 return str(error)
             assert child.stdin is not None
-            if engine is not None:
-                os.write(child.stdin.fileno(), f"{json.dumps(asdict(engine.place))}\n".encode())
+            if address is not None:
+                os.write(child.stdin.fileno(), f"{address}\n".encode())
             os.set_blocking(child.stdin.fileno(), False)
         code = child.wait()
         with self._mutex:
@@ -200,24 +199,22 @@ def main(argv: list[str]) -> None:
             return
     from transcript_mcp.mail.archiving import Archiving
 
-    database = store.opened(_BUSY if store.engine is None else _BUSY_REMOTE)
+    database = store.opened(_BUSY_REMOTE if store.tables.is_remote else _BUSY)
     archiving = Archiving(store, database)
     try:
-        _work(archiving, database, ending, _LOOK if store.engine is None else _LOOK_REMOTE)
+        _work(archiving, database, ending, _LOOK_REMOTE if store.tables.is_remote else _LOOK)
     finally:
         archiving.close()
         database.close()
 
 
 def _store(argv: list[str]) -> MailStore:
-    if argv[2:] != [_ENGINE]:
+    if argv[2:] != [_TOLD]:
         return MailStore(Path(argv[1]))
-    from nanobot_transcript.sql.dialect import engine_at
-
     line = b""
     while not line.endswith(b"\n") and (read := os.read(0, 1)):  # what comes behind it is looked for by select
         line += read
-    return MailStore(Path(argv[1]), engine_at(json.loads(line)))
+    return MailStore.on(Shelf.at(Path(argv[1]), line.decode()))
 
 
 def _work(archiving: "Archiving", database: Database, ending: _Ending, look: float) -> None:

@@ -119,7 +119,7 @@ def _one_folder(database: Database) -> Iterator[Finding]:
 
 def _guards(store: MailStore, known: Sequence[Project]) -> Iterator[Finding]:
     keys = (project.key for project in known)
-    found = guards.outdated(store, keys, elsewhere=True, in_file=store.engine is None)
+    found = guards.outdated(store, keys, elsewhere=True, in_file=not store.tables.is_remote)
     for each in found[:_GUARDS]:
         yield Finding("guard", "warning", each.told, f"Update it: {each.command}")
     if len(found) > _GUARDS:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.opening import Opening
     from nanobot_transcript.sql.contract import Database
-    from nanobot_transcript.sql.dialect import Engine
 
 __all__ = ["CLAIMS", "PROJECT_FILE", "Archive", "MailStore", "Shard"]
 
@@ -42,14 +42,24 @@ _GLANCE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class MailStore:
-    """The root folder of all projects. Tables lie there as well, in a file, unless there is an ``engine``."""
+    """The root folder of all projects. The tables lie on a ``shelf``, by default in a file of that folder."""
 
     root: Path
-    engine: "Engine | None" = None
+    shelf: Shelf | None = None
+
+    @staticmethod
+    def on(shelf: Shelf) -> "MailStore":
+        """The one on a shelf."""
+        return MailStore(shelf.folder, shelf)
+
+    @property
+    def tables(self) -> Shelf:
+        """Where the tables lie."""
+        return self.shelf or Shelf(self.root)
 
     def opened(self, busy: float) -> "Database":
         """The tables; ``busy`` bounds (seconds) the wait for another process's transaction."""
-        return self._shelf.database("mail", SCHEMA, file=self.database.name, lock=self.lock, busy=busy)
+        return self.tables.database("mail", SCHEMA, file=self.database.name, lock=self.lock, busy=busy)
 
     @property
     def is_begun(self) -> bool:
@@ -59,16 +69,16 @@ class MailStore:
     @property
     def where(self) -> str:
         """Where the tables lie, for a person."""
-        return str(self.database) if self.engine is None else self.engine.place.name
+        return self.tables.where(self.database.name)
 
     @property
     def clock(self) -> "Callable[[], float]":
         """Seconds since 1970, the same for all who share the tables."""
-        return self._shelf.clock
+        return self.tables.clock
 
     @property
     def database(self) -> Path:
-        """The SQLite file, where there is no engine."""
+        """The SQLite file of the tables that lie in this folder."""
         return self.root / "mail.sqlite3"
 
     @property
@@ -91,14 +101,9 @@ class MailStore:
         return self.root / "projects" / slug / "repo"
 
     @staticmethod
-    def of(settings: "Settings") -> "MailStore":
-        """The one that the settings describe: its tables lie where the record does, if that is a database."""
-        root = settings.mail.store
-        return MailStore(root, settings.open_record().shelf(root).engine)
-
-    @property
-    def _shelf(self) -> Shelf:
-        return Shelf(self.root, self.engine)
+    def of(settings: "Settings", opening: "Opening") -> "MailStore":
+        """The one that the settings describe: its tables lie where their record does, if that is a database."""
+        return MailStore.on(opening.shelf(settings.mail.store))
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class AgentMail:
     @property
     def file(self) -> Path | None:
         """The database's file, which guards on this machine read; None where the database is on a server."""
-        return self.places.database if self.places.engine is None else None
+        return None if self.places.tables.is_remote else self.places.database
 
     def now(self) -> float:
         """The time that is noted for what happens now."""

@@ -62,7 +62,7 @@ def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
     """
     with only_one(store):
         _archive_what_waits(store)
-        if store.engine is not None:
+        if store.tables.is_remote:
             return Rebuilt(_refilled(store, accept_loss=accept_loss), None)
         with exclusive(str(store.lock), _OPENING, f"opening {store.database.name}"):
             _refuse_if_used(store)
@@ -87,7 +87,7 @@ def only_one(store: MailStore) -> Iterator[None]:
 
 
 def _archive_what_waits(store: MailStore) -> None:
-    if store.engine is None and not store.database.exists():
+    if not (store.tables.is_remote or store.database.exists()):
         return
     database = store.opened(_BUSY)
     archiving = Archiving(store, database)

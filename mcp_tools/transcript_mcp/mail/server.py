@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.relevance.groups import Groups
     from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.opening import Opening
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["build_server", "service_from"]
@@ -51,8 +52,8 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
     return server
 
 
-def service_from(settings: "Settings") -> MailService:
-    """The service that the settings describe."""
+def service_from(settings: "Settings", opening: "Opening") -> MailService:
+    """The service that the settings describe, beside their record."""
     from nanobot_transcript.settings.addresses import url_of
 
     chosen = settings.mail
@@ -67,10 +68,12 @@ def service_from(settings: "Settings") -> MailService:
         int(images.inline_max_bytes),
         url_of(settings.hub.host, settings.hub.port),
     )
-    return MailService(AgentMail(MailStore.of(settings), options), serving, announce=_announcing(settings))
+    return MailService(
+        AgentMail(MailStore.of(settings, opening), options), serving, announce=_announcing(settings, opening)
+    )
 
 
-def _announcing(settings: "Settings") -> Announce | None:
+def _announcing(settings: "Settings", opening: "Opening") -> Announce | None:
     named = settings.mail.announce
     if named is None:
         return None
@@ -80,9 +83,8 @@ def _announcing(settings: "Settings") -> Announce | None:
             f"mail.announce: {json.dumps(named)} does not name its platform.",
             hint="Name it like feishu:oc_0123456789abcdef.",
         )
-    record = settings.open_record()
 
     def announce(text: str, key: str) -> None:
-        record.outbox.post(chat, text, idempotency_key=key, wants_answers=False)
+        opening.record.outbox.post(chat, text, idempotency_key=key, wants_answers=False)
 
     return announce

@@ -103,7 +103,7 @@ class MailService:
         self._archive()
         if not self.options.sync or self._archiver is None or not job:
             return None
-        pause = PAUSE if self.mail.places.engine is None else PAUSE_REMOTE
+        pause = PAUSE_REMOTE if self.mail.places.tables.is_remote else PAUSE
         return wait_for(self.mail.reader, job, _COMMIT_WAIT, pause_at_most=pause) or None
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ def _findings(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
     root = shelf.folder
     if not root.exists():
         yield Finding("mail", "info", said("{path} does not exist yet; the first agent creates it.", path=root))
-        if shelf.engine is not None:
+        if shelf.is_remote:
             yield from _contents(shelf, archiving=archiving)
         return
     found = root.stat()
@@ -50,7 +50,7 @@ def _contents(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
     from transcript_mcp.mail.doctor import glance
     from transcript_mcp.mail.layout import MailStore
 
-    for each in glance(MailStore(shelf.folder, shelf.engine)):
+    for each in glance(MailStore.on(shelf)):
         if each.check == "archiver" and not archiving:
             yield Finding("mail", "info", said("Mail is not archived in git: mail.archive.enabled is off."))
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nanobot_transcript.errors import ArchiveError
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail import doctor
 from transcript_mcp.mail.completing import complete
 from transcript_mcp.mail.layout import MailStore
@@ -24,7 +25,7 @@ KEY = "/srv/shop"
 
 @pytest.fixture
 def store(tmp_path: Path, engine: "Engine") -> MailStore:
-    return MailStore(tmp_path / "store", engine)
+    return MailStore.on(Shelf(tmp_path / "store", engine))
 
 
 @pytest.fixture

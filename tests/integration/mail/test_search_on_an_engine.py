@@ -31,7 +31,7 @@ def test_a_search_of_letters_finds_what_a_file_finds(
 ) -> None:
     babble = Babble(7)
     texts = [(babble.text(6), babble.text(60)) for _ in range(letters)]
-    stores = [filled(MailStore(tmp_path / str(kind), kind).opened(5), texts) for kind in (None, engine)]
+    stores = [filled(MailStore.on(Shelf(tmp_path / str(kind), kind)).opened(5), texts) for kind in (None, engine)]
     found = 0
     for number in range(searches):
         query, project = babble.query([" ".join(text) for text in texts[:500]]), PROJECTS[number % 7 == 0]

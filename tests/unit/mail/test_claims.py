@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.errors import InvalidLetterError
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.claim_values import ClaimOptions
 from transcript_mcp.mail.claims import Claims
@@ -41,7 +42,7 @@ on_both = pytest.mark.parametrize("mail", ["sqlite", "postgres"], indirect=True)
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 def mail(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[AgentMail]:
     engine = request.getfixturevalue("engine") if request.param == "postgres" else None
-    opened = AgentMail(MailStore(tmp_path / "store", engine), clock=clock)
+    opened = AgentMail(MailStore.on(Shelf(tmp_path / "store", engine)), clock=clock)
     yield opened
     opened.close()
 

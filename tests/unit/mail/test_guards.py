@@ -13,6 +13,7 @@ from support.old_guard import first_version, install_first_version
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.settings.opening import Opening
 from transcript_mcp.mail import doctor, guard_file
 from transcript_mcp.mail.guard import Way, install_guard
 from transcript_mcp.mail.guards import Standing, forget, note, outdated
@@ -266,6 +267,7 @@ async def test_where_mail_is_in_a_file_the_tool_lets_a_guard_go_on_asking(
 
 def test_the_hub_that_a_guard_asks_is_the_one_that_serves_the_mail(tmp_path: Path) -> None:
     places = {"mail": {"store": tmp_path / "mail"}, "hub": {"host": "0.0.0.0", "port": 8766}}
-    service = service_from(Settings.model_validate(places))
+    settings = Settings.model_validate(places)
+    service = service_from(settings, Opening(settings))
     assert service.options.hub == "http://127.0.0.1:8766"
     service.close()

@@ -14,6 +14,7 @@ from support.engines import engine_of
 from support.examples import examples
 
 from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import index_messages
 from transcript_mcp.mail.search import MOST_FOUND, Found, Hit, search
@@ -28,7 +29,7 @@ class Post:
     """Projects 1 and 2 with messages in them."""
 
     def __init__(self, folder: Path, engine: Any = None) -> None:
-        self.database = MailStore(folder, engine).opened(5)
+        self.database = MailStore.on(Shelf(folder, engine)).opened(5)
         self.texts: dict[str, Text] = {}
         self.words: dict[str, list[list[str]]] = {}
         self.database.write(

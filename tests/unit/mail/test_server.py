@@ -19,6 +19,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.settings.opening import Opening
 from transcript_mcp.mail.search import MOST_FOUND
 from transcript_mcp.mail.server import build_server, service_from
 from transcript_mcp.mail.values import Draft, MailOptions
@@ -653,7 +654,7 @@ def announced(settings: Settings) -> list[str]:
 
 
 async def announcing(settings: Settings) -> InMemoryClient:
-    client = InMemoryClient(build_server(service_from(settings)))
+    client = InMemoryClient(build_server(service_from(settings, Opening(settings))))
     for name in ("GreenCastle", "BlueLake", "RedStone"):
         await told(client, "register_agent", {"project_key": BACKEND, "agent_name": name})
     return client
@@ -830,7 +831,7 @@ async def test_subscribers_hear_of_claims_however_the_project_is_spelled(client:
 
 async def test_a_store_without_mail_says_how_to_begin(tmp_path: Path) -> None:
     settings = Settings.model_validate({"mail": {"store": tmp_path / "mail"}})
-    client = InMemoryClient(build_server(service_from(settings)))
+    client = InMemoryClient(build_server(service_from(settings, Opening(settings))))
     answer = await client.call("check_my_messages", BLUE)
     assert answer.is_error
     assert "create_agent or register_agent" in answer.text
