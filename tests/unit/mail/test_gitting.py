@@ -418,7 +418,7 @@ def test_large_jobs_are_taken_in_smaller_batches(archive: MailArchive) -> None:
         archive.enqueue(SLUG, f"mail {number}", {"messages/a.md": "x" * (9 << 20)})
     batch = archive.database.read(lambda connection: jobs.waiting(connection, 1, 200), [])
     assert [one.seq for one in batch] == [1]
-    assert len(archive.database.read(lambda connection: jobs.waiting(connection, 1, -1), [])) == 3
+    assert len(archive.database.read(lambda connection: jobs.waiting(connection, 1, None), [])) == 3
 
 
 def test_jobs_that_were_done_long_ago_are_forgotten(archive: MailArchive) -> None:

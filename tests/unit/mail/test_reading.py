@@ -218,7 +218,7 @@ def test_an_inbox_is_found_by_an_index_and_never_sorted(
     box: Letterbox, urgent: bool, unread: bool, bodies: bool
 ) -> None:
     query = InboxQuery(urgent_only=urgent, unread_only=unread, include_bodies=bodies)
-    bounds = {"owner": 1, "floor": 0, "below": 100, "since": -1}
+    bounds = {"owner": 1, "floor": 0, "below": 100, "since": -1, "most": 10}
     plan = explained(box, reading.inbox_box(query).sql("messages.seq"), bounds)
     assert plan
     assert all(step.startswith("SEARCH") for step in plan), plan
