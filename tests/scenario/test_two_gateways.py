@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import sys
 from typing import Any
@@ -73,6 +74,7 @@ async def test_a_bot_that_is_asked_to_go_on_knows_what_another_bot_began(scene: 
 async def test_whoever_is_not_allowed_to_ask_is_recorded_all_the_same(scene: Scene) -> None:
     group = scene.group()
     await scene.feishu.say(group, scene.bo, "@Beta not for me?")
+    await scene.recorded(group, 1)
     assert scene.texts(group) == ["@Beta not for me?"]
     assert scene.requests("not for me") == 0
 
@@ -173,15 +175,15 @@ async def test_a_recalled_message_is_in_neither_the_next_prompt_nor_the_record(s
     assert all("swordfish" not in text for text in scene.texts(group))
     assert scene.store.search("swordfish", scene.key(group)) == []
     assert scene.store.get(scene.key(group), secret.message_id) is None
-    shown = await _command("show", group.chat_id, "--store", str(scene.store_dir))
+    shown = await _command("show", group.chat_id, env=os.environ | scene.told)
     assert "anything new, Alpha" in shown
     assert "swordfish" not in shown
 
 
-async def _command(*arguments: str) -> str:
+async def _command(*arguments: str, env: dict[str, str]) -> str:
     """What ``nanobot-transcript`` prints."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "nanobot_transcript.cli", *arguments, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "nanobot_transcript.cli", *arguments, stdout=asyncio.subprocess.PIPE, env=env
     )
     async with asyncio.timeout(PATIENCE):
         printed, _ = await process.communicate()
@@ -373,9 +375,8 @@ async def test_a_turn_calls_people_by_names_that_the_platform_told_after_they_sp
     assert (told["from"], told["text"]) == ("Dee", "The coffee is out.")
     assert scene.record(group)[0].get("sender_name") is None
     later = await scene.feishu.say(group, newcomer, "I said it.")
-    entry = scene.store.get(scene.key(group), later.message_id)
-    assert entry is not None
-    assert entry.get("sender_name") == "Dee"
+    entry = (await scene.recorded(group, 4))[-1]
+    assert (entry["message_id"], entry.get("sender_name")) == (later.message_id, "Dee")
 
 
 @pytest.mark.parametrize("fault", [{"code": 99991672}, {"status": 502}, {"drop": True}, {"delay": 10 * PATIENCE}])

@@ -66,6 +66,11 @@ class Scene:
         self._script: dict[str, list[Answer]] = {}
         self._begun_at = 0
 
+    @property
+    def told(self) -> dict[str, str]:
+        """By which variables a process knows where the record is."""
+        return {"NANOBOT_TRANSCRIPT_STORE__DIR": str(self.store_dir), **self.variables}
+
     def begin(self) -> None:
         """A test begins: forget how the model answers, and count its requests from now on."""
         self._script.clear()
@@ -144,7 +149,7 @@ class Scene:
             app,
             self.feishu,
             self.model,
-            env={"NANOBOT_TRANSCRIPT_STORE__DIR": str(self.store_dir), **self.variables, **env},
+            env={**self.told, **env},
             channel=channel,
         )
         self.gateways[app.name] = gateway

@@ -41,6 +41,8 @@ class PrivateChats:
         self._marks: Marks = marks
         self._known: set[str] = set()
         """Digests of chat ids."""
+        self._groups: set[str] = set()
+        """Chats of which an event has said that they are none: so much is known while the marks are not."""
         self._unreadable: bool = False
 
     def remember(self, chat_id: str) -> None:
@@ -54,12 +56,18 @@ class PrivateChats:
         except StoreError as error:
             logger.warning("Private chats are remembered only until the next restart: %s", error)
 
+    def remember_group(self, chat_id: str) -> None:
+        """Note that this chat is none of them."""
+        self._groups.add(chat_id)
+
     def __contains__(self, chat_id: object) -> bool:
         """True for a person's id and for the id of a chat that was seen to be private; while nobody can tell, too."""
         if not isinstance(chat_id, str) or not FEISHU.is_group(chat_id):
             return True
         if _digest(chat_id) in self._known:
             return True
+        if chat_id in self._groups:
+            return False
         try:
             found = self._marks.has(PRIVATE, chat_id)
         except StoreError as error:
@@ -142,6 +150,7 @@ class Inbound:
             if message.chat_type:
                 self._private.remember(message.chat_id)
             return Heard(message)
+        self._private.remember_group(message.chat_id)
         if not self._conversation.policy.records(message.chat_id):
             return Heard(message)
         inbound = self._conversation.reader.read(message.arrival(observer))
