@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from support.places import open_record
 from support.transcripts import body
+from support.waiting import PATIENCE
 from support.worker import KEY, ready, say, told_to_stop
 
 from nanobot_transcript import StoreError
@@ -63,10 +64,20 @@ class Refusals:
         return {"refused": self.count, "longest": round(self.longest, 2), "kinds": sorted(self.kinds)}
 
 
-def write_on(place: str, prefix: str, ack: str, pause: float = 0.0, size: int = 100, key: str = KEY) -> dict[str, Any]:
-    """Append one message after the other, each until it is acknowledged; ids are noted in ``ack`` then."""
+def write_on(
+    place: str,
+    prefix: str,
+    ack: str,
+    pause: float = 0.0,
+    size: int = 100,
+    key: str = KEY,
+    spool: str | None = None,
+) -> dict[str, Any]:
+    """Append one message after the other, each until it is acknowledged; ids are noted in ``ack`` then. What goes by a
+    ``spool`` is handed on in the end.
+    """
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    store, refusals = open_record(place).store, Refusals()
+    store, refusals = open_record(place, **({"spool_dir": spool} if spool else {})).store, Refusals()
     number = again = 0
     ready()
     while not told_to_stop():
@@ -80,6 +91,7 @@ def write_on(place: str, prefix: str, ack: str, pause: float = 0.0, size: int = 
         os.write(notes, f"{message_id}\n".encode())
         number += 1
         time.sleep(pause)
+    assert store.flush(key, PATIENCE)
     return {"written": number, "found_there": again, **refusals.told}
 
 
@@ -161,8 +173,25 @@ def claim_on(place: str, holder: str, ttl: float, notes: str) -> dict[str, Any]:
     return {"held": held, "renewed": renewed, **refusals.told}
 
 
+def claim_each_on(place: str, holder: str, notes: str) -> dict[str, Any]:
+    """Claim one message after the other, as bots do that all have heard it, and note those that were given to us. A
+    claim whose answer was lost is asked for again, and may have been given to us then: that is nobody's.
+    """
+    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    leases, refusals = open_record(place).leases, Refusals()
+    number = 0
+    ready()
+    while not told_to_stop():
+        with refusals.noted():
+            if leases.acquire(f"om_{number}", holder, 3600) is not None:
+                os.write(file, f"om_{number}\n".encode())
+            number += 1
+        time.sleep(PAUSE)
+    return {"asked": number, **refusals.told}
+
+
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (claim_on, follow_on, live_on, look_on, write_on)
+    action.__name__: action for action in (claim_each_on, claim_on, follow_on, live_on, look_on, write_on)
 }
 
 if __name__ == "__main__":
