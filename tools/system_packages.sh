@@ -18,6 +18,7 @@ want curl curl
 want dash dash
 want "nodejs npm" node
 want systemd systemd-analyze
+[ -x /usr/sbin/pgbouncer ] || want pgbouncer pgbouncer
 [ -x /usr/sbin/nginx ] || want nginx-light nginx
 
 if [ -z "$missing" ]; then

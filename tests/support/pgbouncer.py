@@ -16,7 +16,7 @@ from support.waiting import PATIENCE
 
 __all__ = ["LACKING", "program", "started_pooler"]
 
-LACKING: Final = lacks("no PgBouncer", "apt-get install pgbouncer")
+LACKING: Final = lacks("no PgBouncer", "tools/system_packages.sh")
 _SETTINGS: Final = """
 [databases]
 * = host=127.0.0.1 port={server}
@@ -28,6 +28,7 @@ auth_type = trust
 auth_file = {folder}/users
 pool_mode = {mode}
 default_pool_size = {connections}
+max_client_conn = {clients}
 """
 
 
@@ -37,12 +38,16 @@ def program() -> str | None:
 
 
 @contextmanager
-def started_pooler(cluster: Cluster, mode: str = "transaction", connections: int = 4) -> Iterator[str]:
-    """The address of the server's database by way of a PgBouncer, which holds so many connections to it at most."""
+def started_pooler(
+    cluster: Cluster, mode: str = "transaction", connections: int = 4, clients: int = 100
+) -> Iterator[str]:
+    """The address of the server's database by way of a PgBouncer, which holds so many connections to it at most, and
+    takes so many clients.
+    """
     folder, port, found = folder_of_its_own(), free_port(), program()
     assert found is not None, LACKING
-    settings = _SETTINGS.format(server=cluster.port, port=port, folder=folder, mode=mode, connections=connections)
-    (folder / "settings").write_text(settings)
+    told = {"mode": mode, "connections": connections, "clients": clients}
+    (folder / "settings").write_text(_SETTINGS.format(server=cluster.port, port=port, folder=folder, **told))
     (folder / "users").write_text('"postgres" ""\n')
     with (folder / "log").open("wb") as log:
         running = subprocess.Popen([found, folder / "settings"], stderr=log, cwd="/", **as_its_user())
