@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -173,6 +174,19 @@ def claim_on(place: str, holder: str, ttl: float, notes: str) -> dict[str, Any]:
     return {"held": held, "renewed": renewed, **refusals.told}
 
 
+def migrate_on(place: str, message_id: str, killed_after: float = 0) -> dict[str, bool]:
+    """Be the first to write, perhaps; killed after so many seconds, if that is not done then."""
+    record = open_record(place)
+    with record.engine.connection():
+        ready()
+    if killed_after:
+        signal.setitimer(signal.ITIMER_REAL, killed_after)  # nobody handles SIGALRM: it kills
+    with Refusals().noted():
+        record.store.append(KEY, "user", message_id, "on_ada", message_id)
+        return {"done": True}
+    return {"done": False}
+
+
 def claim_each_on(place: str, holder: str, notes: str) -> dict[str, Any]:
     """Claim one message after the other, as bots do that all have heard it, and note those that were given to us. A
     claim whose answer was lost is asked for again, and may have been given to us then: that is nobody's.
@@ -191,7 +205,7 @@ def claim_each_on(place: str, holder: str, notes: str) -> dict[str, Any]:
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (claim_each_on, claim_on, follow_on, live_on, look_on, write_on)
+    action.__name__: action for action in (claim_each_on, claim_on, follow_on, live_on, look_on, migrate_on, write_on)
 }
 
 if __name__ == "__main__":

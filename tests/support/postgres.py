@@ -135,7 +135,11 @@ class Cluster:
 
 def kill_server(pid: int) -> None:
     """kill -9 for the first process of a server and all that hang from it; they have ended when this returns."""
-    descriptors = [os.pidfd_open(each) for each in (pid, *_children(pid))]
+    os.kill(pid, signal.SIGSTOP)  # so that it starts no more of them
+    descriptors = list[int]()
+    for each in (pid, *_children(pid)):
+        with suppress(ProcessLookupError):
+            descriptors.append(os.pidfd_open(each))
     for descriptor in descriptors:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)

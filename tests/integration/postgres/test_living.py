@@ -24,6 +24,8 @@ from support.waiting import PATIENCE
 from nanobot_transcript.record import Record
 
 SCHEMA = "living"
+ALONE = 40
+"""Seconds without a standby, which are more than the processes have to come back."""
 DEAD = "d" * 32
 """A process of which nothing is heard."""
 _CUT_OFF = """
@@ -104,6 +106,30 @@ def test_who_lives_is_never_seen_as_dead_and_who_was_killed_soon_is(
     looks, longest = sum(each["looks"] for each in told), max(each["longest"] for each in told)
     seen = round(time.monotonic() - began, 1)
     soak_row(outages=times, looks=looks, seen_as_dead=0, longest_s=longest, killed_is_seen_after_s=seen)
+
+
+@pytest.mark.soak
+def test_who_lives_is_not_seen_as_dead_while_the_next_primary_waits_for_a_standby(
+    server: Cluster, place: str, spawn_on: SpawnAction, soak_row: Any
+) -> None:
+    """As long as that takes, nobody can renew its word: a primary that waits for a standby takes no writes."""
+    living = [spawn_on("live_on", place=place) for _ in range(3)]
+    names = [each.line()["id"] for each in living]
+    looking = spawn_on("look_on", place=place, others=names)
+    for each in (*living, looking):
+        each.go()
+    server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    restart(server)
+    time.sleep(ALONE)
+    server.execute("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+    until(lambda: holders(server) == set(names), "all have come back")
+    told = looking.stop()
+    assert told["dead"] == dict.fromkeys(names, 0)
+    living[0].kill()
+    with open_record(place) as record:
+        until(lambda: not record.processes.alive(names[0]), "it is seen to have ended")
+        assert [record.processes.alive(name) for name in names[1:]] == [True, True]
+    soak_row(alone_s=ALONE, looks=told["looks"], seen_as_dead=0)
 
 
 class Line:
