@@ -26,9 +26,20 @@ PAUSE: Final = 0.02
 
 
 def main(argv: list[str]) -> None:
-    """Run one action. What goes wrong is looked for, and need not be logged."""
+    """Run one action. What goes wrong is looked for, and need not be logged. ``clock_off`` is by how many seconds the
+    clock of this process's machine is wrong.
+    """
     logging.disable(logging.WARNING)
-    say(ACTIONS[argv[1]](**json.loads(argv[2])))
+    options = json.loads(argv[2])
+    put_clock_off(options.pop("clock_off", 0))
+    say(ACTIONS[argv[1]](**options))
+
+
+def put_clock_off(seconds: int) -> None:
+    """Let this process have a wrong time."""
+    right, right_ns = time.time, time.time_ns
+    time.time = lambda: right() + seconds
+    time.time_ns = lambda: right_ns() + seconds * 1_000_000_000
 
 
 class Refusals:
@@ -187,6 +198,11 @@ def migrate_on(place: str, message_id: str, killed_after: float = 0) -> dict[str
     return {"done": False}
 
 
+def check_on(place: str) -> list[tuple[str, str, str]]:
+    """What `doctor` finds: the check, how bad it is, and what it says."""
+    return [(found.check, found.severity, found.message) for found in open_record(place).check()]
+
+
 def claim_each_on(place: str, holder: str, notes: str) -> dict[str, Any]:
     """Claim one message after the other, as bots do that all have heard it, and note those that were given to us. A
     claim whose answer was lost is asked for again, and may have been given to us then: that is nobody's.
@@ -205,7 +221,8 @@ def claim_each_on(place: str, holder: str, notes: str) -> dict[str, Any]:
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (claim_each_on, claim_on, follow_on, live_on, look_on, migrate_on, write_on)
+    action.__name__: action
+    for action in (check_on, claim_each_on, claim_on, follow_on, live_on, look_on, migrate_on, write_on)
 }
 
 if __name__ == "__main__":

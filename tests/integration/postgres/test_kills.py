@@ -8,11 +8,16 @@ from typing import Any
 
 import pytest
 from support.engine_work import Work
+from support.places import open_record
 from support.postgres import Cluster, in_a_schema
 from support.procs import until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction
-from support.transcripts import acknowledged
+from support.spools import until_empty
+from support.transcripts import acknowledged, assert_intact
+from support.worker import KEY
+
+from nanobot_transcript.record.spool.waiting import waiting_in
 
 
 @pytest.mark.parametrize("kills", short_and_full(3, 20))
@@ -63,6 +68,30 @@ def test_writers_that_are_killed_leave_whole_messages_and_hold_up_nobody(
     work.goes_on()
     work.acks.append(ack)
     soak_row(kills=kills, **work.ends())
+
+
+@pytest.mark.parametrize("kills", short_and_full(4, 60))
+def test_processes_that_are_killed_while_they_hand_on_lose_nothing(
+    server: Cluster, tmp_path: Path, spawn_on: SpawnAction, soak_row: Any, kills: int
+) -> None:
+    place, spool, ack = in_a_schema(server, "spools"), tmp_path / "spool", tmp_path / "acks"
+    dice, left = random.Random(kills), 0
+    for number in range(kills):
+        victim = spawn_on("write_on", place=place, prefix=f"v{number}_", ack=str(ack), spool=str(spool), pause=0.0005)
+        victim.go()
+        began = len(acknowledged(ack))
+        until(lambda began=began: len(acknowledged(ack)) > began + 50, "it writes")
+        time.sleep(dice.uniform(0, 0.2))
+        victim.kill()
+        victim.end()
+        left += waiting_in(spool).lines
+    assert left, "they were in the middle of it"
+    with open_record(place, spool_dir=spool) as record:
+        record.store.append(KEY, "user", "om_last|" + "|om_last", "on_ada", "om_last")
+        until_empty(spool)
+        entries = assert_intact(record.store, KEY, [*acknowledged(ack), "om_last"])
+        assert record.store.verify(KEY).duplicates == 0
+    soak_row(kills=kills, left_behind=left, entries=entries, lost=0, doubled=0)
 
 
 @pytest.mark.parametrize("seconds", short_and_full(2, 30))
