@@ -194,9 +194,9 @@ def folder_of_its_own() -> Path:
 
 
 @contextmanager
-def started_cluster(settings: Sequence[str] = _QUICK) -> Iterator[Cluster]:
+def started_cluster(settings: Sequence[str] = _QUICK, folder: Path | None = None) -> Iterator[Cluster]:
     """A server that ends with the ``with``."""
-    folder = folder_of_its_own()
+    folder = folder or folder_of_its_own()
     cluster = Cluster(folder, settings)
     try:
         cluster.make()
