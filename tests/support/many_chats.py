@@ -8,14 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from support.places import open_record
 from support.worker import ready, say
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store import shape
-from nanobot_transcript.store.contract import FarBackend
+
+if TYPE_CHECKING:
+    from nanobot_transcript.store.contract import FarBackend
 
 _LINES = 3
 _SEEN = 1000
