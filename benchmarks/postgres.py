@@ -21,6 +21,7 @@ __all__ = ["postgres"]
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _GAP: Final = 0.01
+"""Seconds between two messages that are followed."""
 _SPOOLS: Final = 8
 _DURABLE: Final = ("max_connections=200",)
 """As it comes: what is acknowledged is on the disk."""
@@ -95,7 +96,7 @@ def _following(context: Context, url: str) -> Generator[Row]:
     def once() -> dict[str, float]:
         with _Bare(url) as bare, _record(url) as record:
             record.store.append(KEY, *message(0, "first"))
-            trip = bare.round_trip()
+            trip = bare.round_trip(_GAP)
             late = asyncio.run(_arrivals(url, record, count))
         return {"trip": trip, "p50": _at(late, 0.5), "p99": _at(late, 0.99)}
 
@@ -177,9 +178,13 @@ class _Bare:
         line = repr(message(number)).encode()
         self.connection.execute("INSERT INTO bare (line) VALUES (%s) RETURNING id", (line,)).fetchone()
 
-    def round_trip(self) -> float:
-        """Seconds for a statement that does nothing."""
-        return median(_timed(lambda: self.connection.execute("SELECT 1").fetchone()) for _ in range(300))
+    def round_trip(self, gap: float = 0.0) -> float:
+        """Seconds for a statement that does nothing, with so many seconds between: what rests takes time to wake."""
+        return median(self._one_trip(gap) for _ in range(300))
+
+    def _one_trip(self, gap: float) -> float:
+        time.sleep(gap)
+        return _timed(lambda: self.connection.execute("SELECT 1").fetchone())
 
     def __enter__(self) -> "_Bare":
         return self

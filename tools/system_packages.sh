@@ -17,6 +17,8 @@ want chromium-headless-shell chromium-headless-shell chromium chromium-browser g
 want curl curl
 want dash dash
 want "nodejs npm" node
+# Debian keeps the server's programs beside the path, a folder for each version.
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgresql postgres
 want systemd systemd-analyze
 [ -x /usr/sbin/pgbouncer ] || want pgbouncer pgbouncer
 [ -x /usr/sbin/nginx ] || want nginx-light nginx

@@ -12,14 +12,18 @@ from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settin
 from nanobot_transcript.cli.output import emit_line, listed, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE, described
 from nanobot_transcript.cli.supervised import tell_ready
+from nanobot_transcript.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nanobot_transcript.cli.run_agents import Composed
+    from nanobot_transcript.record import Record
     from nanobot_transcript.runner import Runner
 
 __all__ = ["run"]
+
+logger = logging.getLogger(__name__)
 
 _LOG = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
@@ -61,10 +65,21 @@ def run(
     settings = read_settings(config, store, later=True)  # `chosen` requires what these agents need
     agents = chosen(settings, agent or ())
     with settings.open_record() as record:
-        record.require(written=True)
+        _require(record, spooled=settings.record.address is not None)
         place = record.place
     runner = asyncio.run(_work(lambda: compose(settings, agents), place, jsonl=jsonl))
     raise typer.Exit(_code(runner))
+
+
+def _require(record: "Record", *, spooled: bool) -> None:
+    """Raises StoreUnavailableError when nothing can be recorded now; what is ``spooled`` is recorded later."""
+    try:
+        record.require(written=True)
+    except StoreUnavailableError as error:
+        if not spooled:
+            raise
+        waits = "Until it can be used, messages wait on this machine, and nobody is answered."
+        logger.warning("%s %s %s", error, error.hint, waits)
 
 
 async def _work(make: "Callable[[], Composed]", record: str, *, jsonl: bool) -> "Runner":

@@ -45,7 +45,7 @@ class Seat:
         raise ConfigError(f"{self.key}.{name} is missing.", hint="Write ${NAME} and set that variable.")
 
     def introduce(self, platform_name: str, open_id: str = "") -> None:
-        """The platform knows this bot, under that name: enter it among the members. For a thread. Raises StoreError.
+        """The platform knows this bot, under that name: enter it among the members. For a thread.
 
         ``open_id`` is what the bot itself is called by, where each bot sees other ids.
         """

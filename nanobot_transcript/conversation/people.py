@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.conversation.ports import Arrival, MentionedMember
 from nanobot_transcript.entry import Ids, Mention
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
 from nanobot_transcript.store.member_view import BotProfile, MemberView
@@ -87,7 +88,9 @@ class People:
             logger.warning("agent.name is for a process with one bot, but there are several. Name them in agents.")
 
     def introduce(self, account: str, *, platform_name: str = "", open_id: str = "") -> None:
-        """Enter a bot of this process among the members, with what the platform says about it. Raises StoreError."""
+        """Enter a bot of this process among the members, with what the platform says about it. What cannot be kept now,
+        ``still_here`` says again.
+        """
         own = self.own.setdefault(account, _Own())
         own.platform_name, own.open_id = platform_name or own.platform_name, open_id or own.open_id
         own.introduced = True
@@ -98,13 +101,16 @@ class People:
         aliases = [*known.aliases] if known else []
         if own.platform_name and own.platform_name not in (name, *aliases):
             aliases.append(own.platform_name)
-        self.members.remember_bot(
-            account,
-            name,
-            aliases=aliases,
-            description=known.description if known else "",
-            open_ids={account: own.open_id} if own.open_id else {},
-        )
+        try:
+            self.members.remember_bot(
+                account,
+                name,
+                aliases=aliases,
+                description=known.description if known else "",
+                open_ids={account: own.open_id} if own.open_id else {},
+            )
+        except StoreError as error:
+            logger.warning("%s is not entered among the members yet: %s %s", name, error, error.hint)
 
     def still_here(self) -> None:
         """Say again that this process's bots run; who says nothing for 30 days loses the claim to a name."""

@@ -125,8 +125,8 @@ class GapFiller:
             self.missed(session_key, self._again.pop(session_key))
 
     async def _fill(self, session_key: str, since_ms: float | None, listening: float) -> None:
-        since = await asyncio.to_thread(self._newest, session_key) if since_ms is None else since_ms
         try:
+            since = await asyncio.to_thread(self._newest, session_key) if since_ms is None else since_ms
             async with self._fallback(session_key, since, _AT_MOST) as entries:
                 await self._take_over(session_key, entries, listening)
         except TranscriptError as error:

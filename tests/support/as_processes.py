@@ -81,7 +81,8 @@ class _Process(HostInProcess):
         key, message_id = f"feishu:{message.chat.chat_id}", message.message_id
         decided = self.record.decisions.read(key, message_id)
         if any(one.get("respond") for one in decided):
-            return self._has_answer(key, message_id)
+            ended = any(one.get("stage") == "answer" for one in decided)
+            return ended and self._has_answer(key, message_id)
         if decided and decided[-1].get("stage") == "score":
             return time.monotonic() - self._left.setdefault(message_id, time.monotonic()) > _CLAIMING
         unheard = isinstance(message.sender, App) and self.record.store.get(key, message_id) is None

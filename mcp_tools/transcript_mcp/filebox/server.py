@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.opening import Opening
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["TEMPLATE", "build_server", "filebox_from", "server_from", "server_over"]
+__all__ = ["TEMPLATE", "build_server", "filebox_from", "server_over"]
 
 TEMPLATE: Final = "filebox://inbox/{agent}{?limit,unread}"
 
@@ -57,11 +58,6 @@ def build_server(
     return server
 
 
-def server_from(settings: "Settings", cwd: Path | None) -> Server:
-    """The server that the settings describe; ``cwd`` is None where no folder tells who asks, as in the hub."""
-    return server_over(filebox_from(settings, cwd), settings)
-
-
 def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
     """The mailboxes that the settings describe; says at once in the log what every call will stumble over."""
     chosen = settings.filebox
@@ -79,10 +75,10 @@ def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
     return FileBox(source, options)
 
 
-def server_over(filebox: FileBox, settings: "Settings") -> Server:
-    """The server over mailboxes, as the settings describe it."""
+def server_over(filebox: FileBox, settings: "Settings", opening: "Opening") -> Server:
+    """The server over mailboxes, as the settings describe it; ``opening`` opens the record."""
     identity = settings.filebox.agent or ""
-    return build_server(filebox, store=lambda: settings.open_record().store, identity=identity)
+    return build_server(filebox, store=lambda: opening.record.store, identity=identity)
 
 
 def _warn(source: ConfigSource, agents: "Collection[str]", run_as: str) -> None:

@@ -62,10 +62,11 @@ def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: 
     A room that another process has to itself, or whose files are links, is left out with a warning. ``cwd`` is the
     folder in which a client started this process, which tells who it is; None in the hub.
     """
+    opening = Opening(settings)  # one for all: each record has connections of its own
     rooms: dict[str, Room] = {}
     for name in _BUILDERS if names is None else names:
         try:
-            rooms[name] = _BUILDERS[name](settings, cwd)
+            rooms[name] = _BUILDERS[name](settings, opening, cwd)
         except (StoreBusyError, UnsafePathError) as error:
             logger.warning("%s It is skipped here. %s", error, error.hint)
     for unasked in [room.unasked for room in rooms.values() if room.unasked is not None]:
@@ -75,7 +76,7 @@ def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: 
     return rooms
 
 
-def _transcript(settings: Settings, _cwd: Path | None) -> Room:
+def _transcript(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
     from nanobot_transcript.identity import AgentProfile
     from transcript_mcp.transcript import build_server
 
@@ -85,23 +86,24 @@ def _transcript(settings: Settings, _cwd: Path | None) -> Room:
         )
         for account, agent in settings.agents.items()
     ]
-    record = settings.open_record()
+    record = opening.record
     server = build_server(record.store, agents=agents, outbox=lambda: record.outbox, gate=settings.gate.options())
-    server.on_close(record.close)
+    server.on_close(opening.close)
     return Room(server, core=Chats(record, agents, settings.turns.idle_reset))
 
 
-def _filebox(settings: Settings, cwd: Path | None) -> Room:
+def _filebox(settings: Settings, opening: Opening, cwd: Path | None) -> Room:
     from transcript_mcp.filebox.server import filebox_from, server_over
 
     filebox = filebox_from(settings, cwd)
-    return Room(server_over(filebox, settings), core=filebox)
+    server = server_over(filebox, settings, opening)
+    server.on_close(opening.close)
+    return Room(server, core=filebox)
 
 
-def _mail(settings: Settings, _cwd: Path | None) -> Room:
+def _mail(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
     from transcript_mcp.mail.server import build_server, service_from
 
-    opening = Opening(settings)
     service = service_from(settings, opening)
     server = build_server(service, store=lambda: opening.record.store)
     server.on_close(opening.close)
@@ -114,11 +116,10 @@ def _mail(settings: Settings, _cwd: Path | None) -> Room:
     return Room(server, routes, core=service)
 
 
-def _io(settings: Settings, _cwd: Path | None) -> Room:
+def _io(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
     from transcript_mcp.io_bridge.server import bridge_from, build_server
     from transcript_mcp.io_bridge.tools import Tools
 
-    opening = Opening(settings)
     bridge = bridge_from(settings, opening)
     tools = Tools(bridge)
     server = build_server(bridge, tools)
@@ -132,7 +133,7 @@ def _io(settings: Settings, _cwd: Path | None) -> Room:
     return Room(server, routes, core=bridge, hear=tools.hear)
 
 
-def _assistant(settings: Settings, _cwd: Path | None) -> Room:
+def _assistant(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
     from transcript_mcp.assistant.server import (
         assistant_from,
         build_server,
@@ -147,7 +148,6 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
     # Tokens of others, too, say that not everybody on this machine is trusted.
     open_to_all = is_loopback(settings.hub.host) and not settings.hub_wants_tokens
     held = questions_of(settings.hub.data_dir)
-    opening = Opening(settings)
     assistant, scopes = assistant_from(settings, opening), scopes_from(settings, open_to_all=open_to_all)
     options = options_from(settings)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options)
@@ -173,7 +173,7 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
     )
 
 
-_BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {
+_BUILDERS: Final[Mapping[str, Callable[[Settings, Opening, Path | None], Room]]] = {
     "transcript": _transcript,
     "filebox": _filebox,
     "mail": _mail,

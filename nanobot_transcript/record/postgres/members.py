@@ -103,9 +103,13 @@ class PostgresMembers(MemberDirectory):
             self._pending.append(change)
         if _on_a_loop():
             self._behind()
-        else:
+            return
+        try:
             with self._sync:
                 self._exchange()
+        except StoreError:
+            self._behind()  # it is not forgotten
+            raise
 
     def _behind(self) -> None:
         """Have a thread do it."""

@@ -13,7 +13,7 @@ from unit.filebox.conftest import Glances
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks
-from transcript_mcp.filebox.server import build_server, filebox_from, server_from
+from transcript_mcp.filebox.server import build_server, filebox_from
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
 
@@ -363,7 +363,7 @@ def test_what_every_call_would_stumble_over_is_told_at_the_start(
     office: Office, caplog: pytest.LogCaptureFixture, settings: dict[str, Any], told: list[str]
 ) -> None:
     chosen = {"config": str(office.configure(office.base)), **settings}
-    server_from(Settings.model_validate({"filebox": chosen}), None)
+    filebox_from(Settings.model_validate({"filebox": chosen}), None)
     assert [sentence in record.message for record, sentence in zip(caplog.records, told, strict=True)] == [True] * len(
         told
     )

@@ -1,0 +1,26 @@
+"""``run`` with its record in a database that comes and goes."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from support.places import open_record
+from support.postgres import MISSING, programs, started_cluster
+
+
+@pytest.mark.skipif(programs() is None, reason=MISSING)
+async def test_it_starts_without_its_database_and_answers_once_that_is_there(site: Any) -> None:
+    alpha = site.app("Alpha")
+    with started_cluster() as server:
+        server.stop()
+        mind = {"kind": "scripted", "answers": ["I am Alpha."]}
+        running = await site.run(site.config({alpha: mind}, record={"url": server.url}))
+        assert "messages wait on this machine" in running.log
+        early = await site.feishu.say(site.group, site.ada, "is anybody there?")
+        await asyncio.to_thread(server.start)
+        assert await site.ask("@Alpha you?", alpha) == "I am Alpha."
+        with open_record(f"{server.url}#nanobot") as record:
+            await site.until(lambda: len(record.store.recent(site.key, 10).entries) == 3)
+            assert record.store.get(site.key, early.message_id) is not None
+        assert await running.stop() == 0
+    assert "Traceback" not in running.log
