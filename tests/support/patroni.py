@@ -3,6 +3,7 @@ of its own.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -13,12 +14,13 @@ from typing import Any, Final, TypeVar
 from urllib.request import urlopen
 
 import psycopg
+import yaml
 from support.needs import lacks
 from support.ports import free_port
 from support.postgres import as_its_user, folder_of_its_own, kill_server, programs
 from support.waiting import PATIENCE
 
-__all__ = ["LACKING", "Node", "Nodes", "is_installed", "started_nodes"]
+__all__ = ["LACKING", "Node", "Nodes", "documented_rules", "is_installed", "started_nodes"]
 
 LACKING: Final = lacks("no Patroni, etcd or PostgreSQL", "apt-get install patroni etcd-server postgresql")
 _T = TypeVar("_T")
@@ -27,18 +29,17 @@ _USER: Final = "postgres"
 _SCOPE: Final = "transcripts"
 _ETCD: Final = "etcd"
 _GLANCE: Final = 0.1
-RULES: Final[dict[str, Any]] = {
-    "ttl": 20,
-    "loop_wait": 5,
-    "retry_timeout": 5,
-    "synchronous_mode": True,
-    "synchronous_mode_strict": True,
-    "postgresql": {"use_pg_rewind": True},
-}
-"""What the documentation says of Patroni."""
+_PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "en" / "postgres.md"
 _STREAMING: Final = """
 SELECT count(*) FILTER (WHERE sync_state = 'sync'), count(*) FROM pg_stat_replication WHERE state = 'streaming'
 """
+
+
+def documented_rules() -> dict[str, Any]:
+    """What the documentation tells Patroni."""
+    block = re.search(r"```yaml\n(ttl: .*?)```", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    return yaml.safe_load(block[1])
 
 
 def is_installed() -> bool:
@@ -101,7 +102,10 @@ class Node:
             "name": self.name,
             "restapi": {"listen": rest, "connect_address": rest},
             "etcd3": {"host": f"127.0.0.1:{self._etcd}"},
-            "bootstrap": {"dcs": RULES, "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"]},
+            "bootstrap": {
+                "dcs": documented_rules(),
+                "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
+            },
             "postgresql": {
                 "listen": server,
                 "connect_address": server,
