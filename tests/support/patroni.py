@@ -79,9 +79,16 @@ class Node:
         if self._patroni is not None:
             self._patroni.kill()
             with suppress(FileNotFoundError, ProcessLookupError):
-                kill_server(int((self._folder / "data" / "postmaster.pid").read_text().split()[0]))
+                self._kill_server()
             self._patroni.wait(PATIENCE)
             self._patroni = None
+
+    def _kill_server(self) -> None:
+        data = self._folder / "data"
+        pid = int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        # The file of one that was killed before stays, and its number may be somebody else's by now.
+        if str(data).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            kill_server(pid)
 
     def members(self) -> dict[str, str]:
         """What Patroni here knows: the role of each node that runs."""
