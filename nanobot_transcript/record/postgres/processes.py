@@ -97,8 +97,8 @@ class PostgresProcesses:
             return self._id
 
     def alive(self, other: str) -> bool:
-        """See ``Processes.alive``. One that was cut off counts as living for some seconds, as it may come back. The first
-        look after a failover waits until the server takes writes.
+        """See ``Processes.alive``. One that was cut off counts as living for some seconds, as it may come back. The
+        first look after a failover waits until the server takes writes.
         """
         if other == self._id:
             return True
