@@ -109,24 +109,23 @@ def test_who_lives_is_never_seen_as_dead_and_who_was_killed_soon_is(
     soak_row(outages=times, looks=looks, seen_as_dead=0, longest_s=longest, killed_is_seen_after_s=seen)
 
 
-def alone(server: Cluster) -> None:
-    """kill -9, and start as a primary that waits for a standby."""
+@contextmanager
+def alone(server: Cluster) -> Iterator[None]:
+    """kill -9, and start as a primary that waits for a standby, until the end of the ``with``."""
     server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
     restart(server)
-
-
-def in_company(server: Cluster) -> None:
-    """It waits no more."""
-    server.execute("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        server.execute("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
 
 
 def test_the_time_to_come_back_begins_when_the_server_takes_writes(server: Cluster, place: str) -> None:
     with open_record(place) as record:
         name = record.processes.join()
-        alone(server)
-        until(lambda: server.execute(_WAITING), "it waits")
-        assert server.execute(f"SELECT FROM {SCHEMA}.reigns") == []
-        in_company(server)
+        with alone(server):
+            until(lambda: server.execute(_WAITING), "it waits")
+            assert server.execute(f"SELECT FROM {SCHEMA}.reigns") == []
         until(lambda: holders(server) == {name}, "it is back")
         assert server.execute(f"SELECT FROM {SCHEMA}.reigns") == [()]
 
@@ -141,9 +140,8 @@ def test_who_lives_is_not_seen_as_dead_while_the_next_primary_waits_for_a_standb
     looking = spawn_on("look_on", place=place, others=names)
     for each in (*living, looking):
         each.go()
-    alone(server)
-    time.sleep(ALONE)
-    in_company(server)
+    with alone(server):
+        time.sleep(ALONE)
     until(lambda: holders(server) == set(names), "all have come back")
     told = looking.stop()
     assert told["dead"] == dict.fromkeys(names, 0)
