@@ -17,6 +17,7 @@ from support.spawning import SpawnAction
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreBusyError, StoreUnavailableError
+from nanobot_transcript.outbox import Receipt
 from nanobot_transcript.record import Record
 
 KEY = "feishu:oc_1"
@@ -62,6 +63,11 @@ def test_every_part_of_a_record_works_through_it(pooled: str, server: Cluster) -
         record.members.remember_person("on_ada", "Ada")
         record.members.flush(PATIENCE)
         assert other.members.name_of("on_ada") == "Ada"
+        post = record.outbox.post(KEY, "hello")
+        job = other.outbox.take("Alpha#1", [KEY], "Alpha")
+        assert job is not None
+        other.outbox.sent(job, Receipt("om_post"), "Alpha")
+        assert record.outbox.status(post).message_id == "om_post"
         name = record.processes.join()
         assert other.processes.alive(name)
         assert {found.severity for found in record.check()} == {"ok"}
