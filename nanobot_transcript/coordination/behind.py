@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 DIGEST: Final = "digest_of_name"
 """What each document bears here, as its name is not told with it."""
-_SOON, _LATEST = 0.5, 30.0
+_SOON, _LATEST = 0.5, 5.0
 """Seconds until what has failed is tried again: at first, and at the most."""
 
 _Key = tuple[str, str]

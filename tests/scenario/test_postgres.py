@@ -146,6 +146,25 @@ async def test_each_message_stands_once_however_often_the_server_is_killed(
 
 
 @pytest.mark.soak
+async def test_gateways_that_start_without_the_database_answer_once_it_is_there(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    pytest.importorskip("nanobot")
+    with started_cluster() as own:
+        own.stop()
+        async with running_scene(tmp_path_factory.mktemp("early"), variables=variables(own, "early")) as scene:
+            scene.when("are you there", "Here I am.")
+            group = scene.group()
+            early = await scene.feishu.say(group, scene.bo, "is anybody there?")
+            await asyncio.to_thread(own.start)
+            with seen_from_here(scene, own, "early"):
+                assert [entry["message_id"] for entry in await scene.recorded(group, 1)] == [early.message_id]
+                await scene.ask(group, scene.ada, "@Alpha are you there", scene.alpha, "Here I am.")
+                await scene.recorded(group, 3)
+                await until(lambda: {bot.name for bot in scene.store.members.bots()} == {"Alpha", "Beta"})
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("host", ["nanobot", "runner"])
 def test_the_demo_plays_with_its_record_in_a_database(host: str, cluster: Cluster, tmp_path: Path) -> None:
     pytest.importorskip("nanobot")

@@ -41,6 +41,7 @@ class PrivateChats:
         self._marks: Marks = marks
         self._known: set[str] = set()
         """Digests of chat ids."""
+        self._unreadable: bool = False
 
     def remember(self, chat_id: str) -> None:
         """Note that this chat is private."""
@@ -60,10 +61,14 @@ class PrivateChats:
         if _digest(chat_id) in self._known:
             return True
         try:
-            return self._marks.has(PRIVATE, chat_id)
+            found = self._marks.has(PRIVATE, chat_id)
         except StoreError as error:
-            logger.warning("A chat counts as private until the record can be read: %s", error)
+            level = logging.DEBUG if self._unreadable else logging.WARNING  # it is asked again and again
+            logger.log(level, "A chat counts as private until the record can be read: %s", error)
+            self._unreadable = True
             return True
+        self._unreadable = False
+        return found
 
 
 def _digest(chat_id: str) -> str:

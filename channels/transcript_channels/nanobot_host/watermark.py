@@ -75,6 +75,7 @@ class Watermarks:
 
     def __init__(self, marks: Marks) -> None:
         self._marks: Marks = marks
+        self._unreadable: bool = False
         self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
         self._mutex: threading.Lock = threading.Lock()
         self._changing: threading.RLock = threading.RLock()
@@ -131,8 +132,11 @@ class Watermarks:
         try:
             document = self._marks.get(KIND, *name)
         except StoreError as error:
-            logger.warning("A session's read position cannot be read: %s", error)
+            level = logging.DEBUG if self._unreadable else logging.WARNING  # it is asked again and again
+            logger.log(level, "A session's read position cannot be read: %s", error)
+            self._unreadable = True
             return None
+        self._unreadable = False
         return _mark(document) if document is not None else None
 
     def _keep(self, name: tuple[str, str], mark: Watermark) -> None:
