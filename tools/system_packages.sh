@@ -20,6 +20,7 @@ want "nodejs npm" node
 # Debian keeps the server's programs beside the path, a folder for each version.
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgresql postgres
 want systemd systemd-analyze
+[ -x /usr/sbin/pgbouncer ] || want pgbouncer pgbouncer
 [ -x /usr/sbin/nginx ] || want nginx-light nginx
 
 if [ -z "$missing" ]; then

@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 from support.places import open_record
 from support.transcripts import body
+from support.waiting import PATIENCE
 from support.worker import KEY, ready, say, told_to_stop
 
 from nanobot_transcript import StoreError
@@ -24,9 +26,20 @@ PAUSE: Final = 0.02
 
 
 def main(argv: list[str]) -> None:
-    """Run one action. What goes wrong is looked for, and need not be logged."""
+    """Run one action. What goes wrong is looked for, and need not be logged. ``clock_off`` is by how many seconds the
+    clock of this process's machine is wrong.
+    """
     logging.disable(logging.WARNING)
-    say(ACTIONS[argv[1]](**json.loads(argv[2])))
+    options = json.loads(argv[2])
+    put_clock_off(options.pop("clock_off", 0))
+    say(ACTIONS[argv[1]](**options))
+
+
+def put_clock_off(seconds: int) -> None:
+    """Let this process have a wrong time."""
+    right, right_ns = time.time, time.time_ns
+    time.time = lambda: right() + seconds
+    time.time_ns = lambda: right_ns() + seconds * 1_000_000_000
 
 
 class Refusals:
@@ -63,10 +76,20 @@ class Refusals:
         return {"refused": self.count, "longest": round(self.longest, 2), "kinds": sorted(self.kinds)}
 
 
-def write_on(place: str, prefix: str, ack: str, pause: float = 0.0, size: int = 100, key: str = KEY) -> dict[str, Any]:
-    """Append one message after the other, each until it is acknowledged; ids are noted in ``ack`` then."""
+def write_on(
+    place: str,
+    prefix: str,
+    ack: str,
+    pause: float = 0.0,
+    size: int = 100,
+    key: str = KEY,
+    spool: str | None = None,
+) -> dict[str, Any]:
+    """Append one message after the other, each until it is acknowledged; ids are noted in ``ack`` then. What goes by a
+    ``spool`` is handed on in the end.
+    """
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    store, refusals = open_record(place).store, Refusals()
+    store, refusals = open_record(place, **({"spool_dir": spool} if spool else {})).store, Refusals()
     number = again = 0
     ready()
     while not told_to_stop():
@@ -80,6 +103,7 @@ def write_on(place: str, prefix: str, ack: str, pause: float = 0.0, size: int = 
         os.write(notes, f"{message_id}\n".encode())
         number += 1
         time.sleep(pause)
+    assert store.flush(key, PATIENCE)
     return {"written": number, "found_there": again, **refusals.told}
 
 
@@ -161,8 +185,44 @@ def claim_on(place: str, holder: str, ttl: float, notes: str) -> dict[str, Any]:
     return {"held": held, "renewed": renewed, **refusals.told}
 
 
+def migrate_on(place: str, message_id: str, killed_after: float = 0) -> dict[str, bool]:
+    """Be the first to write, perhaps; killed after so many seconds, if that is not done then."""
+    record = open_record(place)
+    with record.engine.connection():
+        ready()
+    if killed_after:
+        signal.setitimer(signal.ITIMER_REAL, killed_after)  # nobody handles SIGALRM: it kills
+    with Refusals().noted():
+        record.store.append(KEY, "user", message_id, "on_ada", message_id)
+        return {"done": True}
+    return {"done": False}
+
+
+def check_on(place: str) -> list[tuple[str, str, str]]:
+    """What `doctor` finds: the check, how bad it is, and what it says."""
+    return [(found.check, found.severity, found.message) for found in open_record(place).check()]
+
+
+def claim_each_on(place: str, holder: str, notes: str) -> dict[str, Any]:
+    """Claim one message after the other, as bots do that all have heard it, and note those that were given to us. A
+    claim whose answer was lost is asked for again, and may have been given to us then: that is nobody's.
+    """
+    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    leases, refusals = open_record(place).leases, Refusals()
+    number = 0
+    ready()
+    while not told_to_stop():
+        with refusals.noted():
+            if leases.acquire(f"om_{number}", holder, 3600) is not None:
+                os.write(file, f"om_{number}\n".encode())
+            number += 1
+        time.sleep(PAUSE)
+    return {"asked": number, **refusals.told}
+
+
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (claim_on, follow_on, live_on, look_on, write_on)
+    action.__name__: action
+    for action in (check_on, claim_each_on, claim_on, follow_on, live_on, look_on, migrate_on, write_on)
 }
 
 if __name__ == "__main__":

@@ -19,7 +19,18 @@ from support.needs import lacks
 from support.ports import free_port
 from support.waiting import PATIENCE
 
-__all__ = ["MISSING", "Cluster", "cluster", "in_a_schema", "postgres_place", "programs", "started_cluster"]
+__all__ = [
+    "MISSING",
+    "Cluster",
+    "as_its_user",
+    "cluster",
+    "folder_of_its_own",
+    "in_a_schema",
+    "kill_server",
+    "postgres_place",
+    "programs",
+    "started_cluster",
+]
 
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 _USER: Final = "postgres"
@@ -60,14 +71,14 @@ class Cluster:
         """Make the data."""
         options = ("--auth=trust", "--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C.UTF-8")
         command = [_program("initdb"), "-D", self.folder / "data", "-U", _USER, *options]
-        subprocess.run(command, check=True, capture_output=True, cwd="/", **_as())
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **as_its_user())
 
     def start(self) -> None:
         """Start the server; it takes connections when this returns."""
         given = ("listen_addresses=127.0.0.1", f"port={self.port}", f"unix_socket_directories={self.folder}")
         command = [_program("postgres"), "-D", self.folder / "data"]
         command += [part for each in (*given, *self._settings) for part in ("-c", each)]
-        self._server = server = subprocess.Popen(command, stderr=subprocess.PIPE, cwd="/", **_as())
+        self._server = server = subprocess.Popen(command, stderr=subprocess.PIPE, cwd="/", **as_its_user())
         assert server.stderr is not None
         said = b""
         while not said.endswith(b"ready to accept connections\n"):
@@ -85,25 +96,19 @@ class Cluster:
 
     def kill(self) -> None:
         """kill -9, in the middle of whatever it does; all its processes have ended when this returns."""
-        descriptors = [os.pidfd_open(pid) for pid in self._children()]
-        os.kill(self.pid, signal.SIGKILL)
+        kill_server(self.pid)
         self._reaped()
-        for descriptor in descriptors:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-            select([descriptor], [], [], PATIENCE)
-            os.close(descriptor)
 
     def pause(self) -> None:
         """SIGSTOP for all its processes: it keeps what is connected, and answers nobody."""
         os.kill(self.pid, signal.SIGSTOP)  # so that it starts no more of them
-        for pid in self._children():
+        for pid in _children(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
 
     def resume(self) -> None:
         """SIGCONT."""
-        for pid in (*self._children(), self.pid):
+        for pid in (*_children(self.pid), self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
@@ -115,10 +120,6 @@ class Cluster:
             for statement in statements:
                 cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description is not None else []
-
-    def _children(self) -> list[int]:
-        told = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii")
-        return [int(pid) for pid in told.split()]
 
     def _reaped(self) -> None:
         assert self._server is not None
@@ -132,13 +133,33 @@ class Cluster:
         return path
 
 
+def kill_server(pid: int) -> None:
+    """kill -9 for the first process of a server and all that hang from it; they have ended when this returns."""
+    os.kill(pid, signal.SIGSTOP)  # so that it starts no more of them
+    descriptors = list[int]()
+    for each in (pid, *_children(pid)):
+        with suppress(ProcessLookupError):
+            descriptors.append(os.pidfd_open(each))
+    for descriptor in descriptors:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    for descriptor in descriptors:
+        select([descriptor], [], [], PATIENCE)
+        os.close(descriptor)
+
+
+def _children(pid: int) -> list[int]:
+    told = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(each) for each in told.split()]
+
+
 def _program(name: str) -> Path:
     folder = programs()
     assert folder is not None, MISSING
     return folder / name
 
 
-def _as() -> dict[str, Any]:
+def as_its_user() -> dict[str, Any]:
     """The programs refuse to run as root."""
     return {"user": _USER, "group": _USER} if os.getuid() == 0 else {}
 
@@ -163,13 +184,19 @@ def in_a_schema(cluster: Cluster, name: str) -> str:
     return f"{cluster.url}#{name}"
 
 
-@contextmanager
-def started_cluster(settings: Sequence[str] = _QUICK) -> Iterator[Cluster]:
-    """A server that ends with the ``with``."""
+def folder_of_its_own() -> Path:
+    """An empty folder for a server's data."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))  # the name of a socket is short
     if os.getuid() == 0:
         found = pwd.getpwnam(_USER)
         os.chown(folder, found.pw_uid, found.pw_gid)
+    return folder
+
+
+@contextmanager
+def started_cluster(settings: Sequence[str] = _QUICK, folder: Path | None = None) -> Iterator[Cluster]:
+    """A server that ends with the ``with``."""
+    folder = folder or folder_of_its_own()
     cluster = Cluster(folder, settings)
     try:
         cluster.make()

@@ -73,6 +73,7 @@ SLEEPERS = {
     "support/filebox_worker.py": "looks for what other processes write, and waits to be killed",
     "support/hubs.py": "a tool that takes its time",
     "support/lark_worker.py": "looks at a client that tells nobody",
+    "support/patroni.py": "looks for what other machines tell nobody, now and then",
     "support/outbox_worker.py": "looks for what other processes write, and waits to be killed",
     "support/procs.py": "looks for what nobody tells",
     "support/turn_worker.py": "waits to be killed",

@@ -42,6 +42,9 @@ INSERT INTO nanobot.reigns (name, began, last_word)
     SELECT nanobot.reign(), {_NOW}, coalesce((SELECT max(renewed) FROM nanobot.processes), 0)
     ON CONFLICT DO NOTHING
 """
+_IS_NOTED: Final = "SELECT EXISTS (SELECT FROM nanobot.reigns WHERE name = nanobot.reign())"
+# The commit of ``_REIGNS`` waits for no standby, as that table is not logged; this one does.
+_TAKES_WRITES: Final = "SELECT pg_logical_emit_message(true, 'nanobot-transcript', '')"
 _GONE: Final = f"DELETE FROM nanobot.processes WHERE renewed < {_NOW} - 86400"
 _LEAVE: Final = "DELETE FROM nanobot.processes WHERE id = %s"
 # pg_locks shows a lock on a bigint as its two halves. Only times of one reign are compared: another server may have
@@ -94,7 +97,9 @@ class PostgresProcesses:
             return self._id
 
     def alive(self, other: str) -> bool:
-        """See ``Processes.alive``. One that was cut off counts as living for some seconds, as it may come back."""
+        """See ``Processes.alive``. One that was cut off counts as living for some seconds, as it may come back. The
+        first look after a failover waits until the server takes writes.
+        """
         if other == self._id:
             return True
         if not _ID.fullmatch(other):
@@ -130,7 +135,7 @@ class PostgresProcesses:
 
     def _join(self) -> None:
         self._held.clear()
-        self._execute(_REIGNS)
+        self._engine.write(RECORD, self._note_reign, again=True)
         self._execute(_GONE)
         self._id = uuid4().hex
         listener = self._engine.listener
@@ -155,7 +160,7 @@ class PostgresProcesses:
             return
         if connection is not self._holder:
             number = secrets.randbits(63)
-            connection.execute(place.sql(_REIGNS))
+            self._note_reign(connection)
             connection.execute(_LOCK, (number,))
             self._number, self._holder = number, connection
         connection.execute(place.sql(_RENEW), (name, self._number))
@@ -170,9 +175,18 @@ class PostgresProcesses:
 
         seen = self._engine.read(RECORD, look, None)
         if seen is not None and not seen.held and seen.reign is None:
-            self._execute(_REIGNS)  # who looks may be the first one after a failover
+            self._engine.write(RECORD, self._note_reign, again=True)  # who looks may be the first one after a failover
             seen = self._engine.read(RECORD, look, None)
         return seen
+
+    def _note_reign(self, connection: Connection) -> None:
+        """Let the reign begin when the server takes writes. One that was just promoted may wait for a standby before,
+        however long that takes, and then nobody can give its word.
+        """
+        (is_noted,) = connection.execute(self._engine.place.sql(_IS_NOTED)).fetchone() or (False,)
+        if not is_noted:
+            connection.execute(_TAKES_WRITES)
+            connection.execute(self._engine.place.sql(_REIGNS))
 
     def _execute(self, statement: str, bound: tuple[Any, ...] = ()) -> None:
         placed = self._engine.place.sql(statement)

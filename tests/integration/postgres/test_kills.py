@@ -7,67 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.engine_work import Work
 from support.places import open_record
 from support.postgres import Cluster, in_a_schema
 from support.procs import until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction
+from support.spools import until_empty
 from support.transcripts import acknowledged, assert_intact
 from support.worker import KEY
 
-WRITERS = 3
-_WRITES = """
-SELECT pid FROM pg_stat_activity WHERE query LIKE '%append%' AND pid <> pg_backend_pid() LIMIT 1
-"""
-
-
-class Work:
-    """Writers and a follower in processes of their own."""
-
-    def __init__(self, place: str, folder: Path, spawn_on: SpawnAction, *, writers: int = WRITERS) -> None:
-        self.place = place
-        self.acks = [folder / f"acks{number}" for number in range(writers)]
-        self.followed = folder / "followed"
-        with open_record(place) as record:
-            record.store.append(KEY, "user", "om_first|" + "|om_first", "on_ada", "om_first")
-        self.follower = spawn_on("follow_on", place=place, ack=str(self.followed))
-        self.writers = [
-            spawn_on("write_on", place=place, prefix=f"w{number}_", ack=str(ack))
-            for number, ack in enumerate(self.acks)
-        ]
-        for worker in (self.follower, *self.writers):
-            worker.go()
-
-    def acknowledged(self) -> list[str]:
-        """All ids that any writer has noted."""
-        return [message_id for ack in self.acks for message_id in acknowledged(ack)]
-
-    def goes_on(self, more: int = 5) -> None:
-        """Return when each writer has written more."""
-        before = [len(acknowledged(ack)) for ack in self.acks]
-        for ack, count in zip(self.acks, before, strict=True):
-            until(lambda ack=ack, count=count: len(acknowledged(ack)) > count + more, "a writer went on")
-
-    def ends(self) -> dict[str, Any]:
-        """Stop the writers, let the follower come to the end, and judge what there is."""
-        told = [writer.stop() for writer in self.writers]
-        acked = self.acknowledged()
-        with open_record(self.place) as record:
-            record.store.append(KEY, "user", "om_last|" + "|om_last", "on_ada", "om_last")
-            entries = assert_intact(record.store, KEY, [*acked, "om_first", "om_last"])
-            in_order = [entry["message_id"] for entry in record.store.scan(KEY)]
-            until(lambda: "om_last" in acknowledged(self.followed)[-1:], "the follower came to the end")
-            assert record.store.verify(KEY).duplicates == 0
-        self.follower.stop()
-        assert acknowledged(self.followed) == in_order[1:], "each entry once and in order"
-        return {
-            "entries": entries,
-            "lost": 0,
-            "doubled": 0,
-            "found_there": sum(one["found_there"] for one in told),
-            "refused": sum(one["refused"] for one in told),
-            "longest_s": max(one["longest"] for one in told),
-        }
+from nanobot_transcript.record.spool.waiting import waiting_in
 
 
 @pytest.mark.parametrize("kills", short_and_full(3, 20))
@@ -118,6 +68,30 @@ def test_writers_that_are_killed_leave_whole_messages_and_hold_up_nobody(
     work.goes_on()
     work.acks.append(ack)
     soak_row(kills=kills, **work.ends())
+
+
+@pytest.mark.parametrize("kills", short_and_full(4, 60))
+def test_processes_that_are_killed_while_they_hand_on_lose_nothing(
+    server: Cluster, tmp_path: Path, spawn_on: SpawnAction, soak_row: Any, kills: int
+) -> None:
+    place, spool, ack = in_a_schema(server, "spools"), tmp_path / "spool", tmp_path / "acks"
+    dice, left = random.Random(kills), 0
+    for number in range(kills):
+        victim = spawn_on("write_on", place=place, prefix=f"v{number}_", ack=str(ack), spool=str(spool), pause=0.0005)
+        victim.go()
+        began = len(acknowledged(ack))
+        until(lambda began=began: len(acknowledged(ack)) > began + 50, "it writes")
+        time.sleep(dice.uniform(0, 0.2))
+        victim.kill()
+        victim.end()
+        left += waiting_in(spool).lines
+    assert left, "they were in the middle of it"
+    with open_record(place, spool_dir=spool) as record:
+        record.store.append(KEY, "user", "om_last|" + "|om_last", "on_ada", "om_last")
+        until_empty(spool)
+        entries = assert_intact(record.store, KEY, [*acknowledged(ack), "om_last"])
+        assert record.store.verify(KEY).duplicates == 0
+    soak_row(kills=kills, left_behind=left, entries=entries, lost=0, doubled=0)
 
 
 @pytest.mark.parametrize("seconds", short_and_full(2, 30))

@@ -7,13 +7,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from support.cutting import CuttableLine, cuttable_line
+from support.engine_work import assert_held_by_one
 from support.places import open_record
 from support.postgres import Cluster, in_a_schema
 from support.procs import until
@@ -24,12 +24,15 @@ from support.waiting import PATIENCE
 from nanobot_transcript.record import Record
 
 SCHEMA = "living"
+ALONE = 40
+"""Seconds without a standby, which are more than the processes have to come back."""
 DEAD = "d" * 32
 """A process of which nothing is heard."""
 _CUT_OFF = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
+_WAITING = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 _HOLDERS = f"""
 SELECT id FROM {SCHEMA}.processes JOIN pg_locks ON locktype = 'advisory' AND objsubid = 1
     AND classid::bigint = (number >> 32) & 4294967295 AND objid::bigint = number & 4294967295
@@ -104,6 +107,49 @@ def test_who_lives_is_never_seen_as_dead_and_who_was_killed_soon_is(
     looks, longest = sum(each["looks"] for each in told), max(each["longest"] for each in told)
     seen = round(time.monotonic() - began, 1)
     soak_row(outages=times, looks=looks, seen_as_dead=0, longest_s=longest, killed_is_seen_after_s=seen)
+
+
+@contextmanager
+def alone(server: Cluster) -> Iterator[None]:
+    """kill -9, and start as a primary that waits for a standby, until the end of the ``with``."""
+    server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    restart(server)
+    try:
+        yield
+    finally:
+        server.execute("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+
+
+def test_the_time_to_come_back_begins_when_the_server_takes_writes(server: Cluster, place: str) -> None:
+    with open_record(place) as record:
+        name = record.processes.join()
+        with alone(server):
+            until(lambda: server.execute(_WAITING), "it waits")
+            assert server.execute(f"SELECT FROM {SCHEMA}.reigns") == []
+        until(lambda: holders(server) == {name}, "it is back")
+        assert server.execute(f"SELECT FROM {SCHEMA}.reigns") == [()]
+
+
+@pytest.mark.soak
+def test_who_lives_is_not_seen_as_dead_while_the_next_primary_waits_for_a_standby(
+    server: Cluster, place: str, spawn_on: SpawnAction, soak_row: Any
+) -> None:
+    """As long as that takes, nobody can renew its word: a primary that waits for a standby takes no writes."""
+    living = [spawn_on("live_on", place=place) for _ in range(3)]
+    names = [each.line()["id"] for each in living]
+    looking = spawn_on("look_on", place=place, others=names)
+    for each in (*living, looking):
+        each.go()
+    with alone(server):
+        time.sleep(ALONE)
+    until(lambda: holders(server) == set(names), "all have come back")
+    told = looking.stop()
+    assert told["dead"] == dict.fromkeys(names, 0)
+    living[0].kill()
+    with open_record(place) as record:
+        until(lambda: not record.processes.alive(names[0]), "it is seen to have ended")
+        assert [record.processes.alive(name) for name in names[1:]] == [True, True]
+    soak_row(alone_s=ALONE, looks=told["looks"], seen_as_dead=0)
 
 
 class Line:
@@ -220,10 +266,5 @@ def test_a_claim_is_never_held_by_two_while_the_server_is_killed(
     before = len(held())
     until(lambda: len(held()) > before + 10, "claims are given")
     told = [each.stop() for each in claiming]
-    spans = sorted((float(began), float(ended), int(token)) for token, began, ended, _ in held())
-    both = [pair for pair in pairwise(spans) if pair[0][1] > pair[1][0]]
-    assert both == []
-    tokens = [token for *_, token in spans]
-    assert tokens == sorted(set(tokens))
-    refused = sum(each["refused"] for each in told)
-    soak_row(kills=kills, claims=len(tokens), held_by_two=0, tokens="grow", refused=refused)
+    claims, refused = assert_held_by_one(notes), sum(each["refused"] for each in told)
+    soak_row(kills=kills, claims=claims, held_by_two=0, tokens="grow", refused=refused)

@@ -4,6 +4,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
@@ -11,9 +12,11 @@ import pytest
 from support.places import open_record
 from support.postgres import Cluster
 from support.procs import until
+from support.spools import until_empty
 
-from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
+from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError, TranscriptError
 from nanobot_transcript.record import Record
+from nanobot_transcript.record.spool.waiting import waiting_in
 
 KEY = "feishu:oc_1"
 SECRET = "s3cr3t-Pw"
@@ -239,6 +242,35 @@ def test_tables_of_a_newer_version_are_read_and_never_written(
             assert "Update this installation" in refused.value.hint, name
         assert cluster.execute(f"SELECT seq, epoch, bytes, erased_to FROM {schema}.chats") == before
         assert [found.severity for found in record.check() if "newer" in found.message] == ["error"]
+
+
+def test_what_is_said_while_the_tables_are_of_a_newer_version_waits_for_the_update(
+    cluster: Cluster, postgres_place: str, tmp_path: Path
+) -> None:
+    versions = f"UPDATE {postgres_place.partition('#')[2]}.versions SET version = version"
+    with open_record(postgres_place) as record:
+        use(record)
+    cluster.execute(f"{versions} + 1 WHERE part = 'record'")
+    with open_record(postgres_place, spool_dir=tmp_path) as record:
+        assert record.store.append(KEY, "user", "more", "on_ada", "om_2")
+        until(lambda: "newer version" in waiting_in(tmp_path).error, "it is noted why it waits")
+        assert [message["content"] for message in record.store.get_recent(KEY)] == ["hello", "more"]
+        cluster.execute(f"{versions} - 1 WHERE part = 'record'")
+        until_empty(tmp_path)
+    with open_record(postgres_place) as record:
+        assert [message["content"] for message in record.store.get_recent(KEY)] == ["hello", "more"]
+
+
+def test_posts_of_a_newer_version_are_read_and_never_written(cluster: Cluster, postgres_place: str) -> None:
+    versions = f"UPDATE {postgres_place.partition('#')[2]}.versions SET version = version"
+    with open_record(postgres_place) as record:
+        posted = record.outbox.post(KEY, "hello")
+    cluster.execute(f"{versions} + 1 WHERE part = 'outbox'")
+    with open_record(postgres_place) as record:
+        assert record.outbox.status(posted).state == "queued"
+        with pytest.raises(TranscriptError, match="newer version"):
+            record.outbox.post(KEY, "more")
+        use(record)
 
 
 def test_tables_that_a_newer_version_has_given_another_shape_are_told_so(cluster: Cluster, postgres_place: str) -> None:
