@@ -44,9 +44,11 @@ def carry(
         return {"fine": report.is_fine, "moved": sum(chat.moved for chat in report.chats)}
 
 
-def chatter(place: str, ack: str, name: str, chats: int = 2, pause: float = 0.005) -> dict[str, int]:
+def chatter(
+    place: str, ack: str, name: str, chats: int = 2, pause: float = 0.005, posts: bool = False
+) -> dict[str, int]:
     """Talk until told to stop: with ids and without, editing and taking back. Each text that was accepted is noted;
-    ``pause`` is in seconds.
+    ``pause`` is in seconds. With ``posts``, something is put into the outbox now and then.
     """
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     count = 0
@@ -62,6 +64,8 @@ def chatter(place: str, ack: str, name: str, chats: int = 2, pause: float = 0.00
                 store.edit(key, message_id, f"{text} edited", name)
             if message_id and count % 10 == 5:
                 store.recall(key, message_id, name)
+            if posts and count % 10 == 7:
+                record.outbox.post(key, text)
             count += 1
     return {"count": count}
 

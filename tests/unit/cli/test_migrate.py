@@ -43,7 +43,15 @@ def test_programs_are_told_of_each_chat_and_part(run: Run, store: GroupTranscrip
     team = document["chats"][1]
     assert (team["session_key"], team["outcome"], team["lines"], team["moved"]) == ("feishu:oc_team", "equal", 6, 6)
     assert team["hash"] == team["hash_there"] != ""
-    assert [part["part"] for part in document["parts"]] == ["marks", "members", "decisions"]
+    assert [part["part"] for part in document["parts"]] == [
+        "marks",
+        "members",
+        "decisions",
+        "posts",
+        "queues",
+        "questions",
+        "mail",
+    ]
     again = run("migrate", "--to", "postgres", "--json").document
     assert [chat["moved"] for chat in again["chats"]] == [0, 0]
 
