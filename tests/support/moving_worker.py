@@ -5,6 +5,7 @@
 
 import json
 import os
+import resource
 import signal
 import sys
 from typing import Any
@@ -24,9 +25,12 @@ def main(argv: list[str]) -> None:
 def carry(
     source: str, target: str, killed_after: float = 0, limit: int | None = None, tells: bool = False
 ) -> dict[str, Any]:
-    """Move, and say what came of it. With ``limit`` no file may become longer; ``tells`` says how far it is."""
+    """Move, and say what came of it: ``peak_mb`` is the most memory that it had. With ``limit`` no file may become
+    longer; ``tells`` says how far it is.
+    """
     with open_record(source) as here, open_record(target) as there:
-        here.store.chats(), there.store.chats()  # connect, and import what is needed
+        for record in (here, there):
+            record.store.chats()  # connect, and import what is needed
         ready()
         if limit is not None:
             fill_disk_at(limit)
@@ -41,7 +45,8 @@ def carry(
             report = move(here, there, advance)
         except TranscriptError as error:
             return {"error": type(error).__name__, "hint": error.hint}
-        return {"fine": report.is_fine, "moved": sum(chat.moved for chat in report.chats)}
+        moved, most = sum(chat.moved for chat in report.chats), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return {"fine": report.is_fine, "moved": moved, "seconds": report.seconds, "peak_mb": most >> 10}
 
 
 def chatter(
