@@ -65,7 +65,7 @@ def carried(source: str, target: str, said: Sequence[Path], soak_row: SoakRow) -
             worker.go()
         for _ in range(KILLS):
             carrying = Worker(
-                "carry", {"source": source, "target": target, "killed_after": dice.uniform(4, 20)}, MODULE
+                "carry", {"source": source, "target": target, "killed_after": dice.uniform(1.5, 5)}, MODULE
             )
             workers.append(carrying)
             carrying.go()
@@ -78,6 +78,7 @@ def carried(source: str, target: str, said: Sequence[Path], soak_row: SoakRow) -
     finally:
         for worker in workers:
             worker.end()
+    assert kills == KILLS
     lines = sum(SIZES)
     soak_row(
         into=target.partition(":")[0] if "://" in target else "files",
