@@ -173,9 +173,9 @@ class _Run:
         return self.report
 
     def _wait(self, report: PartReport) -> None:
-        from nanobot_transcript.record.moving.spools import waiting_in  # only a database has spools
+        from nanobot_transcript.record.spool.waiting import waiting_in  # only a database has spools
 
-        report.count = report.lacking = waiting_in(self._spool_dir) if self._spool_dir is not None else 0
+        report.count = report.lacking = waiting_in(self._spool_dir).lines if self._spool_dir is not None else 0
 
     def _require_both(self, error: StoreError) -> None:
         """Raise when it is not the chat that fails, but a place."""
