@@ -1,7 +1,7 @@
 """Draws how the cost grows: ``python -m benchmarks.scale.picture ROWS --out FOLDER``.
 
 ROWS is what ``make bench ARGS="scale --json ROWS"`` has written. Two pictures are made, for the English and the Chinese
-page.
+page, and the tables of both are printed.
 """
 
 import argparse
@@ -28,6 +28,7 @@ class Words(NamedTuple):
     panels: Mapping[str, tuple[str, str]]
     whats: Mapping[str, str]
     wheres: Mapping[str, str]
+    more: Mapping[str, str]
 
 
 WORDS: Final = {
@@ -45,6 +46,15 @@ WORDS: Final = {
             "anywhere": "search in all chats",
         },
         {"files": "files", "postgres": "PostgreSQL", "spools": "PostgreSQL, by way of spools"},
+        {
+            "follow": "follow, how late",
+            "chats": "list of all chats",
+            "start": "start of a program",
+            "memory": "memory, MiB",
+            "disk": "disk, bytes per entry",
+            "rate": "entries per second",
+            "append_p99": "append, p99",
+        },
     ),
     ".zh": Words(
         {"entries": ("一个群的条数", "毫秒"), "chats": ("群数", "毫秒"), "processes": ("进程数", "合计每秒条数")},
@@ -56,6 +66,15 @@ WORDS: Final = {
             "anywhere": "搜索所有群",
         },
         {"files": "文件", "postgres": "PostgreSQL", "spools": "PostgreSQL，经暂存区"},
+        {
+            "follow": "跟随的延迟",
+            "chats": "列出所有群",
+            "start": "程序启动",
+            "memory": "内存（MiB）",
+            "disk": "磁盘（每条字节）",
+            "rate": "每秒条数",
+            "append_p99": "写入，p99",
+        },
     ),
 }
 SHOWN: Final = {
@@ -87,7 +106,7 @@ class Panel:
         for power in range(self._high[0], self._high[1] + 1):
             y = self._y(10**power)
             yield f'<path d="M{self._left} {y:.1f} h{SIZE}" stroke="{PALE}"/>'
-            yield f'<text x="{self._left - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{INK}">{10**power:,g}</text>'
+            yield f'<text x="{self._left - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{INK}">{_power(power)}</text>'
         for size in sorted({one["size"] for one in self._points}):
             x = self._x(size)
             yield f'<path d="M{x:.1f} {TOP + SIZE} v5" stroke="{GREY}"/>'
@@ -114,6 +133,10 @@ class Panel:
     def _y(self, value: float) -> float:
         low, high = self._high
         return TOP + SIZE * (1 - (log10(value) - low) / (high - low))
+
+
+def _power(power: int) -> str:
+    return f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
 
 
 def _short(size: int) -> str:
@@ -145,8 +168,31 @@ def _legend(words: Words) -> Iterable[str]:
         yield f'<text x="{x + 34}" y="{y + 32}" fill="{INK}">{name}</text>'
 
 
+LISTED: Final = {
+    "entries": ("append", "recent", "page", "miss", "follow", "start", "memory", "disk"),
+    "chats": ("append", "recent", "anywhere", "chats", "start", "memory", "disk"),
+    "processes": ("rate", "append", "append_p99"),
+}
+
+
+def table(axis: str, words: Words, points: Points) -> str:
+    """The table of an axis, in Markdown: a column for each size."""
+    found = {(one["where"], one["what"], one["size"]): one["measured"] for one in points if one["axis"] == axis}
+    sizes = sorted({size for *_, size in found})
+    lines = [["", *(f"{size:,}" for size in sizes)], ["---", *("---:" for _ in sizes)]]
+    for what in LISTED[axis]:
+        for where in (where for where in DASHES if (where, what, sizes[0]) in found):
+            name = f"{({**words.whats, **words.more})[what]}, {words.wheres[where]}"
+            lines.append([name, *(_told(found[where, what, size]) for size in sizes)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _told(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
 def main() -> None:
-    """Write both pictures."""
+    """Write both pictures, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("rows", type=Path)
     parser.add_argument("--out", type=Path, required=True)
@@ -155,7 +201,7 @@ def main() -> None:
     for ending, words in WORDS.items():
         path = options.out / f"scale{ending}.svg"
         path.write_text(picture(words, rows["rows"]), encoding="utf-8")
-        print(path)
+        print(path, *(table(axis, words, rows["rows"]) for axis in LISTED), sep="\n\n", end="\n\n")
 
 
 if __name__ == "__main__":
