@@ -70,5 +70,4 @@ class FolderPlace(Place):
 
     def close(self) -> None:
         """See ``Place.close``."""
-        self.posts.close()
         self._held.close()

@@ -46,14 +46,27 @@ class RoomPart(Part):
         self._schema: Schema = room.schema
         self._here: Database = room.opened(source)
         self._there: Database = room.opened(target)
+        self._before: _Carried | None = None
+        self._back: _Carried | None = None
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
         """See ``Part.move``: all at once, or nothing. Raises StoreBusyError when somebody writes there meanwhile."""
-        self._here.read_at_once(lambda here: self._moved(here, report), None)
+        self._looked(lambda here: self._moved(here, report))
 
     def check(self, report: PartReport) -> None:
         """See ``Part.check``."""
-        self._here.read_at_once(lambda here: self._compared(here, report), None)
+        self._looked(lambda here: self._compared(here, report))
+
+    def _looked(self, work: Callable[[Sql], None]) -> None:
+        """Let ``work`` see the source as it is at one moment. What was noted is read before that: a place may have no
+        other connection meanwhile.
+        """
+        self._before, self._back = self._carried(self.target, self.source), self._carried(self.source, self.target)
+        try:
+            self._here.read_at_once(work, None)
+        finally:
+            self._here.close()
+            self._there.close()
 
     def _moved(self, here: Sql, report: PartReport) -> None:
         said, found = self._counted(here, report), self._standing()
@@ -67,7 +80,8 @@ class RoomPart(Part):
         self._note(here, said.digest)
 
     def _written(self, here: Sql, there: Sql, found: Contents, said: Contents) -> int:
-        if found is not _NOTHING and contents(there, self._schema) != found:
+        now = contents(there, self._schema)
+        if now != found and (now.is_begun or found.is_begun):
             raise StoreBusyError(f"{self.target.record.place}: somebody is writing there.", hint="Run it again.")
         count = copy(here, there, self._schema)
         if contents(there, self._schema) != said:
@@ -89,10 +103,9 @@ class RoomPart(Part):
 
     def _lacking(self, here: Sql, said: Contents, found: Contents) -> int:
         """Where others have gone on in the target from what was carried, only what is newer than that."""
-        carried = self._carried(self.target, self.source)
-        if carried is None or self._is_ours(found):
+        if self._before is None or self._is_ours(found):
             return self._there.read_at_once(lambda there: lacking(here, there, self._schema), said.rows)
-        return 0 if carried.digests == [said.digest] else newer(here, self._schema, carried.numbers)
+        return 0 if self._before.digests == [said.digest] else newer(here, self._schema, self._before.numbers)
 
     def _standing(self) -> Contents:
         return self._there.read_at_once(lambda there: contents(there, self._schema), _NOTHING)
@@ -101,7 +114,7 @@ class RoomPart(Part):
 
     def _is_ours(self, found: Contents) -> bool:
         """Whether all that is in the target was carried there, or from there into the source."""
-        both = self._carried(self.target, self.source), self._carried(self.source, self.target)
+        both = self._before, self._back
         return not found.is_begun or any(each is not None and found.digest in each.digests for each in both)
 
     def _carried(self, into: Place, out_of: Place) -> "_Carried | None":
