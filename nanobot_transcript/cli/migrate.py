@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["migrate"]
 
 _SHOWN: Final = 20
-_COUNTED: Final = {"marks": "place", "members": "member", "decisions": "decision"}
+_ROOMS: Final = ("posts", "queues", "questions", "mail")
 _OUTCOMES: Final = {
     "other": "There is another transcript of this chat; nothing was moved. Move into another place.",
     "purged": "It was purged here after others had written there. Purge the same there.",
@@ -167,16 +167,18 @@ def _why_of_part(part: "PartReport") -> str:
     if part.part == "spool":
         told = "{messages} of this machine wait: start a bot with record.url, which hands them on, then run this again."
         return said(told, messages=amount(part.lacking, "message"))
-    if part.part not in _COUNTED:
+    if part.part in _ROOMS:
         told = "Not there, or not as they are here: {what}."
         return said(told, what=amount(part.lacking, "row"))
     return said("Not there: {what}.", what=_counted(part.part, part.lacking))
 
 
 def _counted(part: str, count: int) -> str:
-    if part in _COUNTED:
-        return amount(count, _COUNTED[part])
-    return said("{rows} of {room}", rows=amount(count, "row"), room=said(part))
+    if part in _ROOMS:
+        return said("{rows} of {room}", rows=amount(count, "row"), room=said(part))
+    if part == "marks":
+        return amount(count, "place")
+    return amount(count, "member") if part == "members" else amount(count, "decision")
 
 
 def _tell_next(to: str) -> None:
