@@ -29,6 +29,7 @@ class Words(NamedTuple):
     whats: Mapping[str, str]
     wheres: Mapping[str, str]
     more: Mapping[str, str]
+    comma: str
 
 
 WORDS: Final = {
@@ -55,6 +56,7 @@ WORDS: Final = {
             "rate": "entries per second",
             "append_p99": "append, p99",
         },
+        ", ",
     ),
     ".zh": Words(
         {"entries": ("一个群的条数", "毫秒"), "chats": ("群数", "毫秒"), "processes": ("进程数", "合计每秒条数")},
@@ -75,6 +77,7 @@ WORDS: Final = {
             "rate": "每秒条数",
             "append_p99": "写入，p99",
         },
+        "，",
     ),
 }
 SHOWN: Final = {
@@ -182,7 +185,7 @@ def table(axis: str, words: Words, points: Points) -> str:
     lines = [["", *(f"{size:,}" for size in sizes)], ["---", *("---:" for _ in sizes)]]
     for what in LISTED[axis]:
         for where in (where for where in DASHES if (where, what, sizes[0]) in found):
-            name = f"{({**words.whats, **words.more})[what]}, {words.wheres[where]}"
+            name = {**words.whats, **words.more}[what] + words.comma + words.wheres[where]
             lines.append([name, *(_told(found[where, what, size]) for size in sizes)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
