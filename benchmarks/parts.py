@@ -14,6 +14,8 @@ from benchmarks.mail import mail
 from benchmarks.mcp_calls import mcp_calls
 from benchmarks.postgres import postgres
 from benchmarks.reading import long_transcript, recent
+from benchmarks.scale.part import scale
+from benchmarks.scale.part import shown as as_tables
 from benchmarks.searching import searching
 from benchmarks.table import Row, render
 from benchmarks.way.part import shown, way
@@ -22,13 +24,16 @@ __all__ = ["PARTS", "Part", "UnknownNameError", "chosen", "listed"]
 
 
 class Part(NamedTuple):
-    """One table: ``measure`` yields its rows as they are measured, ``shown`` makes text of them."""
+    """One table: ``measure`` yields its rows as they are measured, ``shown`` makes text of them. What takes long is
+    measured only when it is ``named``.
+    """
 
     room: str
     name: str
     what: str
     measure: Callable[[Context], Generator[Row]]
     shown: Callable[[Sequence[Any]], str] = render
+    named: bool = False
 
 
 PARTS = (
@@ -41,6 +46,7 @@ PARTS = (
     Part("store", "search", "finding text in a million lines", searching),
     Part("store", "long", "the newest of five million messages", long_transcript),
     Part("postgres", "postgres", "a record in PostgreSQL, beside plain statements", postgres),
+    Part("scale", "scale", "how the cost grows, in files and in PostgreSQL", scale, as_tables, named=True),
     Part("sdk", "mcp", "a call of a tool that does nothing", mcp_calls),
     Part("filebox", "filebox", "mailboxes of three sizes, beside the original program", filebox),
     Part("mail", "mail", "Agent Mail through the hub, with and without git", mail),
@@ -54,11 +60,13 @@ class UnknownNameError(ValueError):
 
 
 def chosen(names: Sequence[str]) -> list[Part]:
-    """The parts that are called so, or whose room is; all for no name at all. Raises UnknownNameError."""
+    """The parts that are called so, or whose room is; without a name, all but those that have to be named. Raises
+    UnknownNameError.
+    """
     unknown = [name for name in names if all(name not in (part.room, part.name) for part in PARTS)]
     if unknown:
         raise UnknownNameError(f"nothing to measure is called {unknown[0]!r}. There are:\n{listed()}")
-    return [part for part in PARTS if not names or part.room in names or part.name in names]
+    return [part for part in PARTS if (part.room in names or part.name in names if names else not part.named)]
 
 
 def listed() -> str:

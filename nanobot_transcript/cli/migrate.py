@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["migrate"]
 
 _SHOWN: Final = 20
+_ROOMS: Final = ("posts", "queues", "questions", "mail")
 _OUTCOMES: Final = {
     "other": "There is another transcript of this chat; nothing was moved. Move into another place.",
     "purged": "It was purged here after others had written there. Purge the same there.",
@@ -72,6 +73,7 @@ def migrate(
 
 
 def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
+    from nanobot_transcript.cli.rooms import rooms_at
     from nanobot_transcript.record.moving import move
 
     watched, label = _Watched(), said("Comparing") if check else said("Moving")
@@ -79,7 +81,10 @@ def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
         source, target = (folder, database) if to == "postgres" else (database, folder)
         spool = settings.record.spool_dir if to == "files" else None
         with progress_bar(label, watched.told) as watched.advance:
-            return (move.check if check else move.move)(source, target, watched, spool_dir=spool)
+            carry = move.check if check else move.move
+            return carry(
+                source, target, watched, spool_dir=spool, rooms=rooms_at(settings.hub.data_dir, settings.mail.store)
+            )
 
 
 class _Watched:
@@ -162,10 +167,15 @@ def _why_of_part(part: "PartReport") -> str:
     if part.part == "spool":
         told = "{messages} of this machine wait: start a bot with record.url, which hands them on, then run this again."
         return said(told, messages=amount(part.lacking, "message"))
+    if part.part in _ROOMS:
+        told = "Not there, or not as they are here: {what}."
+        return said(told, what=amount(part.lacking, "row"))
     return said("Not there: {what}.", what=_counted(part.part, part.lacking))
 
 
 def _counted(part: str, count: int) -> str:
+    if part in _ROOMS:
+        return said("{rows} of {room}", rows=amount(count, "row"), room=said(part))
     if part == "marks":
         return amount(count, "place")
     return amount(count, "member") if part == "members" else amount(count, "decision")

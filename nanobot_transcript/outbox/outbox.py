@@ -16,7 +16,7 @@ from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.outbox import answering, early, offers, queueing, revising, waiting
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
-from nanobot_transcript.outbox.schema import MIGRATIONS
+from nanobot_transcript.outbox.schema import SCHEMA
 from nanobot_transcript.outbox.values import (
     Action,
     Answer,
@@ -27,20 +27,20 @@ from nanobot_transcript.outbox.values import (
     Revision,
     post_id_for,
 )
-from nanobot_transcript.sql.contract import Database, Schema, Sql
+from nanobot_transcript.sql.contract import Database, Sql
 from nanobot_transcript.sql.dialect import Shelf
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.postgres.engine import Engine
 
-__all__ = ["Outbox"]
+__all__ = ["Outbox", "tables_at"]
 
 _T = TypeVar("_T")
 
 _FOLDER: Final = "outbox"
 _FILE: Final = "outbox.db"
 _SIGNAL: Final = "posts"
-_SCHEMA: Final = Schema(MIGRATIONS)
+_BUSY: Final = 5.0
 
 
 class Outbox:
@@ -51,7 +51,7 @@ class Outbox:
         place: "str | Path | Engine",
         limits: OutboxLimits | None = None,
         *,
-        busy: float = 5.0,
+        busy: float = _BUSY,
         clock: Callable[[], float] | None = None,
         signals: Signals | None = None,
     ) -> None:
@@ -265,6 +265,11 @@ class Outbox:
         return self._hurried.setdefault(max_wait, self._opened(max_wait))
 
 
+def tables_at(place: "str | Path | Engine") -> Database:
+    """The tables of the outbox of a store, or at an engine's place."""
+    return _at(place)[1](_BUSY)
+
+
 def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database]]:
     """Where an outbox lies, and how a database is opened there that waits so many seconds."""
     layout = Layout(Path(place).expanduser()) if isinstance(place, str | Path) else None
@@ -272,7 +277,7 @@ def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database
     lock, make = ("", None) if layout is None else (layout.locks / "outbox.lock", layout.create)
 
     def opened(busy: float) -> Database:
-        return shelf.database("outbox", _SCHEMA, file=_FILE, lock=lock, busy=busy, make_folders=make)
+        return shelf.database("outbox", SCHEMA, file=_FILE, lock=lock, busy=busy, make_folders=make)
 
     return shelf, opened
 

@@ -2,7 +2,9 @@
 
 from typing import Final
 
-__all__ = ["MIGRATIONS"]
+from nanobot_transcript.sql.contract import Schema
+
+__all__ = ["SCHEMA"]
 
 # Times are seconds since 1970. ``uncertain_since`` is the first attempt whose outcome nobody has told yet.
 _JOBS: Final = """
@@ -114,9 +116,20 @@ _EARLY_MOVED: Final = (
     "CREATE UNIQUE INDEX early_once ON early (mark, ifnull(session_key, ''))",
 )
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (_JOBS, _QUEUE, _ENDED, _PLACES, _PLACES_OF, _ANSWERS),
     (_SENT_BY, _REVISIONS),
     (_EARLY, _UNDER_WAY),
     (*_PLACES_MOVED, *_EARLY_MOVED),
+)
+
+SCHEMA: Final = Schema(
+    _MIGRATIONS,
+    tables={
+        "jobs": ("seq",),
+        "places": ("place", "session_key"),
+        "answers": ("seq",),
+        "revisions": ("job_id",),
+        "early": ("seq",),
+    },
 )

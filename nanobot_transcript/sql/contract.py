@@ -85,6 +85,18 @@ class Sql(Protocol):
         """
         ...
 
+    def index_anew(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """Let these rows be found by their words, and no others. In SQLite, too."""
+        ...
+
+    def last_number(self, table: str) -> int:
+        """The highest number that a table has given to a row; 0 where it has given none."""
+        ...
+
+    def number_behind(self, table: str, number: int) -> None:
+        """Let a table give higher numbers only, from now on. One that gives none stays as it is."""
+        ...
+
 
 class Database(Protocol):
     """A database that all processes share. For any thread; plain calls. All raise StoreError kinds."""
@@ -143,6 +155,9 @@ class Schema:
     ``functions`` are known to SQLite's migrations and triggers: (number of arguments, function) by name; they depend on
     their arguments alone. ``words`` says of each FTS5 table, by name, what makes of a column's value the text of which
     its words are: all columns but the last are searched together, and the last one holds a single word.
+    ``tables`` are those that hold something of their own, each with the columns of its key: those first whose rows
+    others name, and first of all the one without which there is nothing. ``texts`` says of each FTS5 table of which of
+    them it is, and how to ask for what ``Sql.index`` wants of its rows behind a number.
     With ``set_aside`` a file that cannot be read is kept under another name and an empty one takes its place; without
     it every call raises StoreUnavailableError with the hint ``mending``.
     """
@@ -150,5 +165,7 @@ class Schema:
     migrations: Sequence[Sequence[str]]
     functions: Mapping[str, tuple[int, Callable[..., Any]]] = field(default_factory=dict)
     words: Mapping[str, Sequence[Callable[[Any], str]]] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     set_aside: bool = True
     mending: str = "Check that the folder exists and that you may write there."

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -37,6 +37,11 @@ _WRITE_FAILED: Final = frozenset(
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
+_NUMBERS: Final = """
+INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_master
+WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)
+"""
+
 logger = logging.getLogger(__name__)
 
 _of_parents: list[sqlite3.Connection] = []
@@ -45,9 +50,10 @@ _of_parents: list[sqlite3.Connection] = []
 class _Statements:
     """``Sql`` over one connection."""
 
-    __slots__ = ("execute", "executemany")
+    __slots__ = ("_words", "execute", "executemany")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
+        self._words: Mapping[str, Sequence[Callable[[Any], str]]] = schema.words
         self.execute: Callable[..., sqlite3.Cursor] = connection.execute
         self.executemany: Callable[..., sqlite3.Cursor] = connection.executemany
 
@@ -59,6 +65,29 @@ class _Statements:
 
     def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
         """See ``Sql.index``: triggers have done it."""
+
+    def index_anew(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """See ``Sql.index_anew``."""
+        columns = [column[0] for column in self.execute(f"SELECT * FROM {index} LIMIT 0").description]
+        self.execute(f"INSERT INTO {index} ({index}) VALUES ('delete-all')")
+        makes, marks = self._words[index], ", ?" * len(columns)
+        self.executemany(
+            f"INSERT INTO {index} (rowid, {', '.join(columns)}) VALUES (?{marks})",
+            (
+                (number, *(make(value) for make, value in zip(makes, values, strict=True)))
+                for number, *values in self.execute(rows, parameters)
+            ),
+        )
+
+    def last_number(self, table: str) -> int:
+        """See ``Sql.last_number``."""
+        found = self.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+        return 0 if found is None else found[0]
+
+    def number_behind(self, table: str, number: int) -> None:
+        """See ``Sql.number_behind``. Without AUTOINCREMENT, a table goes on behind the highest that there is."""
+        self.execute(_NUMBERS, (table,))
+        self.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (number, table))
 
 
 class SqliteDatabase:
@@ -94,7 +123,7 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[Sql], _T], missing: _T) -> _T:
         """See ``Database.read``."""
-        return self._run(lambda connection: work(_Statements(connection)), missing, create=False)
+        return self._run(lambda connection: work(_Statements(connection, self._schema)), missing, create=False)
 
     def read_at_once(self, work: Callable[[Sql], _T], missing: _T) -> _T:
         """See ``Database.read_at_once``."""
@@ -102,7 +131,7 @@ class SqliteDatabase:
         def looking(connection: sqlite3.Connection) -> _T:
             connection.execute("BEGIN")
             try:
-                return work(_Statements(connection))
+                return work(_Statements(connection, self._schema))
             finally:
                 connection.execute("ROLLBACK")
 
@@ -143,7 +172,7 @@ class SqliteDatabase:
         def transaction(connection: sqlite3.Connection) -> _T:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                result = work(_Statements(connection))
+                result = work(_Statements(connection, self._schema))
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:

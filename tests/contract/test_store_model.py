@@ -15,7 +15,7 @@ from contract.conftest import BACKENDS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from support.places import behind_a_socket, open_record
+from support.places import behind_a_socket, behind_a_spool, open_record
 from support.postgres import in_a_schema
 from support.transcripts import drain, drain_back
 
@@ -270,6 +270,11 @@ def machine(request: pytest.FixtureRequest) -> type[StoreMachine]:
     if request.param == "postgres":
         cluster = request.getfixturevalue("cluster")
         Elsewhere.place_of = staticmethod(lambda folder: in_a_schema(cluster, folder.parent.name))
+    elif request.param == "spool":
+        cluster = request.getfixturevalue("cluster")
+        Elsewhere.place_of = staticmethod(
+            lambda folder: behind_a_spool(folder.parent / "spool", in_a_schema(cluster, folder.parent.name))
+        )
     else:
         address = request.getfixturevalue("record_server")
         Elsewhere.place_of = staticmethod(lambda folder: behind_a_socket(address, folder))

@@ -5,6 +5,7 @@
 
 import json
 import os
+import resource
 import signal
 import sys
 from typing import Any
@@ -24,9 +25,12 @@ def main(argv: list[str]) -> None:
 def carry(
     source: str, target: str, killed_after: float = 0, limit: int | None = None, tells: bool = False
 ) -> dict[str, Any]:
-    """Move, and say what came of it. With ``limit`` no file may become longer; ``tells`` says how far it is."""
+    """Move, and say what came of it: ``peak_mb`` is the most memory that it had. With ``limit`` no file may become
+    longer; ``tells`` says how far it is.
+    """
     with open_record(source) as here, open_record(target) as there:
-        here.store.chats(), there.store.chats()  # connect, and import what is needed
+        for record in (here, there):
+            record.store.chats()  # connect, and import what is needed
         ready()
         if limit is not None:
             fill_disk_at(limit)
@@ -41,12 +45,15 @@ def carry(
             report = move(here, there, advance)
         except TranscriptError as error:
             return {"error": type(error).__name__, "hint": error.hint}
-        return {"fine": report.is_fine, "moved": sum(chat.moved for chat in report.chats)}
+        moved, most = sum(chat.moved for chat in report.chats), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return {"fine": report.is_fine, "moved": moved, "seconds": report.seconds, "peak_mb": most >> 10}
 
 
-def chatter(place: str, ack: str, name: str, chats: int = 2, pause: float = 0.005) -> dict[str, int]:
+def chatter(
+    place: str, ack: str, name: str, chats: int = 2, pause: float = 0.005, posts: bool = False
+) -> dict[str, int]:
     """Talk until told to stop: with ids and without, editing and taking back. Each text that was accepted is noted;
-    ``pause`` is in seconds.
+    ``pause`` is in seconds. With ``posts``, something is put into the outbox now and then.
     """
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     count = 0
@@ -62,6 +69,8 @@ def chatter(place: str, ack: str, name: str, chats: int = 2, pause: float = 0.00
                 store.edit(key, message_id, f"{text} edited", name)
             if message_id and count % 10 == 5:
                 store.recall(key, message_id, name)
+            if posts and count % 10 == 7:
+                record.outbox.post(key, text)
             count += 1
     return {"count": count}
 

@@ -1,5 +1,5 @@
 """Where a test's record is, as a text that other processes are told: a folder, ``SOCKET:FOLDER`` behind a socket, or
-the address of a database with a ``#`` and a schema behind it.
+the address of a database with a ``#`` and a schema behind it, which ``spool://FOLDER!`` may stand before.
 """
 
 import subprocess
@@ -13,10 +13,11 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.record import Record
 
-__all__ = ["behind_a_socket", "open_record", "serving_records"]
+__all__ = ["behind_a_socket", "behind_a_spool", "open_record", "serving_records"]
 
 _TESTS: Final = Path(__file__).resolve().parents[1]
 _SOCKET: Final = "socket://"
+_SPOOL: Final = "spool://"
 
 
 def behind_a_socket(address: Path, folder: Path) -> str:
@@ -24,9 +25,19 @@ def behind_a_socket(address: Path, folder: Path) -> str:
     return f"{_SOCKET}{address}:{folder}"
 
 
+def behind_a_spool(folder: Path, place: str) -> str:
+    """The place of a record to which one writes by way of a spool in ``folder``."""
+    return f"{_SPOOL}{folder}!{place}"
+
+
 def open_record(place: str | Path, **options: Any) -> Record:
     """The record at a place; ``options`` are those of ``Record.open``."""
     text = str(place)
+    if text.startswith(_SPOOL):
+        from support.flushed import spooled
+
+        folder, _, place = text.removeprefix(_SPOOL).partition("!")
+        return spooled(open_record(place, **options), folder)
     if text.startswith("postgresql://"):
         url, _, schema = text.partition("#")
         return Record.open(url, schema=schema, **options)

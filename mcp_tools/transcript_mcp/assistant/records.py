@@ -15,7 +15,7 @@ from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
-from transcript_mcp.assistant.tables import SCHEMA, index, index_later, index_new, is_indexed
+from transcript_mcp.assistant.tables import index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -36,7 +36,6 @@ __all__ = ["SqlQuestionStore"]
 
 logger = logging.getLogger(__name__)
 
-_BUSY: Final = 10.0
 _MOST: Final = 200
 _INDEXED_WITH_EACH: Final = 2
 """Answers that are indexed with a question: more than one, so that those of a burst become fewer again."""
@@ -83,9 +82,7 @@ class SqlQuestionStore:
     def __init__(
         self, shelf: "Shelf", *, clock: Callable[[], float] | None = None, moment: Callable[[], Moment] = moment
     ) -> None:
-        self._database = shelf.database(
-            "assistant", SCHEMA, file="assistant.sqlite3", lock=".assistant.lock", busy=_BUSY
-        )
+        self._database = opened(shelf)
         self._clock = clock or shelf.clock
         self._moment = moment
         self._transactions = Transactions(self._database)

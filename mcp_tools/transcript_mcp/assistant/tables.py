@@ -5,12 +5,18 @@ answer is on the disk in half the time.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
 from transcript_mcp.assistant.searching import scope_word, spaced
 
-__all__ = ["SCHEMA", "index", "index_later", "index_new", "is_indexed"]
+if TYPE_CHECKING:
+    from nanobot_transcript.sql.contract import Database
+    from nanobot_transcript.sql.dialect import Shelf
+
+__all__ = ["SCHEMA", "index", "index_later", "index_new", "is_indexed", "opened"]
+
+_BUSY: Final = 10.0
 
 _RECORDS: Final = """
 CREATE TABLE records (
@@ -121,6 +127,10 @@ _THEIR_BEGINNING: Final = SqliteText(
     f" SELECT seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), '', scope_word(scope) {_LONG_ONES}"
 )
 
+_TEXTS: Final = (
+    f"SELECT seq, substr(text, 1, {_LONGEST_INDEXED}), substr(answer, 1, {_LONGEST_INDEXED}), scope FROM records"
+)
+
 SCHEMA: Final = Schema(
     migrations=(
         (_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED),
@@ -135,6 +145,8 @@ SCHEMA: Final = Schema(
     ),
     functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
     words={"records_words": (spaced, spaced, scope_word)},
+    tables={"records": ("seq",)},
+    texts={"records_words": ("records", f"{_TEXTS} WHERE seq > ?")},
 )
 
 _MOST_INDEXED: Final = 250_000
@@ -159,9 +171,11 @@ _INTO_THE_INDEX: Final = SqliteText(
     f" scope_word(scope) FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
 _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
-_TEXTS: Final = (
-    f"SELECT seq, substr(text, 1, {_LONGEST_INDEXED}), substr(answer, 1, {_LONGEST_INDEXED}), scope FROM records"
-)
+
+
+def opened(shelf: "Shelf") -> "Database":
+    """The questions on a shelf, in a folder as ``assistant.sqlite3``."""
+    return shelf.database("assistant", SCHEMA, file="assistant.sqlite3", lock=".assistant.lock", busy=_BUSY)
 
 
 def is_indexed(connection: Sql) -> bool:

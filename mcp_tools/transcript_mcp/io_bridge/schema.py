@@ -5,11 +5,17 @@ a process of ours was at work (``clock.running``), so that neither a clock that 
 was off takes anything away.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.sql.contract import Schema
 
-__all__ = ["SCHEMA"]
+if TYPE_CHECKING:
+    from nanobot_transcript.sql.contract import Database
+    from nanobot_transcript.sql.dialect import Shelf
+
+__all__ = ["SCHEMA", "opened"]
+
+_BUSY: Final = 10.0
 
 _SESSIONS: Final = """
 CREATE TABLE sessions (
@@ -51,6 +57,12 @@ _START: Final = "INSERT INTO clock VALUES (1, 0, 0)"
 
 SCHEMA: Final = Schema(
     ((_SESSIONS, _BY_USE, _ITEMS, _QUEUES, _HELD, _KEYS, _CLOCK, _START),),
+    tables={"sessions": ("id",), "items": ("seq",), "keys": ("session", "direction", "key"), "clock": ("id",)},
     set_aside=False,
     mending="Restore the file from a backup, or move it away to start with empty queues.",
 )
+
+
+def opened(shelf: "Shelf") -> "Database":
+    """The queues on a shelf, in a folder as ``io.sqlite3``."""
+    return shelf.database("io", SCHEMA, file="io.sqlite3", lock="io.lock", busy=_BUSY)

@@ -9,7 +9,7 @@ from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.io_bridge.arrivals import Arrivals
-from transcript_mcp.io_bridge.schema import SCHEMA
+from transcript_mcp.io_bridge.schema import opened
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.transactions import Transactions
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlQueueStore"]
 
-_BUSY: Final = 10.0
 _DAY: Final = 86_400.0
 _TICK: Final = 60.0
 _LATER: Final = 5.0
@@ -60,7 +59,7 @@ class SqlQueueStore:
         clock: Callable[[], float] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database = shelf.database("io", SCHEMA, file="io.sqlite3", lock="io.lock", busy=_BUSY)
+        self._database = opened(shelf)
         self._processes = processes or FileProcesses(shelf.folder, "io.holders")
         self._arrivals = Arrivals(shelf.folder / "io.arrivals")
         self._holder: str | None = None

@@ -160,6 +160,8 @@ CREATE TABLE archive_jobs (
 _WAITING: Final = "CREATE INDEX archive_jobs_waiting ON archive_jobs (project_id, seq) WHERE done_ts IS NULL"
 _DONE: Final = "CREATE INDEX archive_jobs_done ON archive_jobs (done_ts) WHERE done_ts IS NOT NULL"
 
+_TEXTS: Final = "SELECT seq, subject, body_md, 'p' || project_id FROM messages WHERE seq > ?"
+
 SCHEMA: Final = Schema(
     migrations=(
         (
@@ -191,6 +193,16 @@ SCHEMA: Final = Schema(
     ),
     functions={"spaced": (1, spaced)},
     words={"fts_messages": (spaced, spaced, str)},
+    tables={
+        "projects": ("id",),
+        "agents": ("id",),
+        "guests": ("project_id", "folded"),
+        "messages": ("seq",),
+        "message_recipients": ("message_id", "agent_id"),
+        "claims": ("id",),
+        "archive_jobs": ("seq",),
+    },
+    texts={"fts_messages": ("messages", _TEXTS)},
     set_aside=False,
     mending="Run `nanobot-transcript mail doctor --rebuild`: it makes the database anew from the archive in git.",
 )
@@ -199,5 +211,4 @@ SCHEMA: Final = Schema(
 
 def index_messages(db: Sql, behind: int) -> None:
     """Let new messages be found by their words: all whose numbers are above that one."""
-    texts = "SELECT seq, subject, body_md, 'p' || project_id FROM messages WHERE seq > ?"
-    db.index("fts_messages", texts, (behind,))
+    db.index("fts_messages", _TEXTS, (behind,))

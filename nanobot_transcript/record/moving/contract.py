@@ -9,6 +9,7 @@ from nanobot_transcript.coordination.contract import KeptMark
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.contract import Record
 from nanobot_transcript.record.moving.waypoint import MOVED, Waypoint, said_as
+from nanobot_transcript.sql.contract import Database
 from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import ids_of
@@ -116,6 +117,8 @@ class Place(ABC):
     transcripts: Transcripts
     marks: MarkRows
     decisions: DecisionRecords
+    posts: Database
+    """The tables of the outbox."""
     atomic: bool
     """True where a waypoint is kept together with the lines before it, or neither is."""
 

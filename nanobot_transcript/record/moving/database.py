@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.outbox.outbox import tables_at
 from nanobot_transcript.record.moving.contract import Place, Spelled
 from nanobot_transcript.record.moving.waypoint import MOVED, Waypoint
 from nanobot_transcript.record.postgres.bulk import PostgresBulk
@@ -33,6 +34,7 @@ class DatabasePlace(Place):
         self.transcripts = self._bulk = PostgresBulk(record.engine, record.transcripts)
         self.marks = self._marks = PostgresMarks(record.engine)
         self.decisions = record.decisions
+        self.posts = tables_at(record.engine)
         with record.engine.connection() as connection:
             refuse_newer(version(connection, RECORD, place), RECORD, place.name)
         self.identity = f"database:{record.transcripts.identity() if is_target else self._identity()}"

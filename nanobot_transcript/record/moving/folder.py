@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.outbox.outbox import tables_at
 from nanobot_transcript.record.files import FilesRecord
 from nanobot_transcript.record.moving.contract import Place, Spelled
 from nanobot_transcript.record.moving.waypoint import Waypoint
@@ -28,6 +29,7 @@ class FolderPlace(Place):
         self.identity = f"folder:{record.base.resolve()}"
         self.marks = FileMarks(record.base)
         self.decisions = FileDecisionLog(record.base)
+        self.posts = tables_at(record.base)
         self._backend: JsonlBackend = backend
         self.transcripts = self._bulk = backend.in_bulk()
         self._held: ExitStack = ExitStack()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from nanobot_transcript.errors import ConfigError, StoreError, StoreFullError
 from nanobot_transcript.record.contract import Record
@@ -16,12 +16,11 @@ from nanobot_transcript.record.moving.contract import Place
 from nanobot_transcript.record.moving.cursors import Cursors
 from nanobot_transcript.record.moving.folder import FolderPlace
 from nanobot_transcript.record.moving.parts import DecisionsPart, MarksPart, MembersPart, Part, PartReport
+from nanobot_transcript.record.moving.rooms import POSTS, Room, RoomPart
 from nanobot_transcript.record.moving.waypoint import Waypoint
 from nanobot_transcript.store.contract import Standing
 
 __all__ = ["MoveReport", "Progress", "check", "move", "place_of"]
-
-_PARTS: Final[Sequence[type[Part]]] = (MarksPart, MembersPart, DecisionsPart)
 
 
 @dataclass(slots=True)
@@ -56,24 +55,35 @@ class MoveReport:
 
 
 def move(
-    source: Record, target: Record, advance: Advance = lambda progress: None, *, spool_dir: Path | None = None
+    source: Record,
+    target: Record,
+    advance: Advance = lambda progress: None,
+    *,
+    spool_dir: Path | None = None,
+    rooms: Sequence[Room] = (),
 ) -> MoveReport:
-    """Bring everything of ``source`` into ``target`` that is not there yet, and compare it.
+    """Bring everything of ``source`` into ``target`` that is not there yet, and compare it. ``rooms`` are those besides
+    the outbox.
 
     Bots may write in both meanwhile. Leases, budgets, processes and signals are of the moment and stay. ``advance`` is
     told again and again how far it has come. Raises ConfigError for the same place twice, StoreError kinds where a
     place fails as a whole; what fails for one chat or part stands in the report.
     """
     with _places(source, target) as (here, there):
-        return _Move(here, there, advance, spool_dir).run()
+        return _Move(here, there, advance, spool_dir, rooms).run()
 
 
 def check(
-    source: Record, target: Record, advance: Advance = lambda progress: None, *, spool_dir: Path | None = None
+    source: Record,
+    target: Record,
+    advance: Advance = lambda progress: None,
+    *,
+    spool_dir: Path | None = None,
+    rooms: Sequence[Room] = (),
 ) -> MoveReport:
     """Compare both from the beginning, and change nothing. The hashes are of what readers are shown, too."""
     with _places(source, target, writes=False) as (here, there):
-        return _Check(here, there, advance, spool_dir).run()
+        return _Check(here, there, advance, spool_dir, rooms).run()
 
 
 @contextmanager
@@ -104,13 +114,17 @@ def place_of(record: Record, *, is_target: bool) -> Place:
 class _Run:
     """What a move and a check have in common: a report of each chat and each part, whatever fails for others."""
 
-    def __init__(self, source: Place, target: Place, advance: Advance, spool_dir: Path | None) -> None:
+    def __init__(
+        self, source: Place, target: Place, advance: Advance, spool_dir: Path | None, rooms: Sequence[Room]
+    ) -> None:
         self.source: Place = source
         self.target: Place = target
         self.progress: Progress = Progress()
         self.report: MoveReport = MoveReport(source.record.place, target.record.place, nameless=source.nameless())
         self._advance: Advance = advance
         self._spool_dir: Path | None = spool_dir
+        self.parts: list[Part] = [part(source, target) for part in (MarksPart, MembersPart, DecisionsPart)]
+        self.parts += [RoomPart(source, target, room) for room in (POSTS, *rooms)]
         self._began: float = time.monotonic()
         self.standings: list[Standing] = []
 
@@ -159,9 +173,9 @@ class _Run:
         return self.report
 
     def _wait(self, report: PartReport) -> None:
-        from nanobot_transcript.record.moving.spools import waiting_in  # only a database has spools
+        from nanobot_transcript.record.spool.waiting import waiting_in  # only a database has spools
 
-        report.count = report.lacking = waiting_in(self._spool_dir) if self._spool_dir is not None else 0
+        report.count = report.lacking = waiting_in(self._spool_dir).lines if self._spool_dir is not None else 0
 
     def _require_both(self, error: StoreError) -> None:
         """Raise when it is not the chat that fails, but a place."""
@@ -173,8 +187,7 @@ class _Run:
 
 class _Move(_Run):
     def run(self) -> MoveReport:
-        parts = [part(self.source, self.target) for part in _PARTS]
-        for part in parts:
+        for part in self.parts:
             part.prepare()
         self.begin()
         waypoints = self.target.waypoints(self.source.identity)
@@ -188,7 +201,7 @@ class _Move(_Run):
         self.each(carry)
         carrier.erase()
         cursors = Cursors(self.source, self.target, waypoints)
-        for part in parts:
+        for part in self.parts:
             self.part(part.name, lambda report, part=part: part.move(cursors, report))
         self.target.settle()
         return self.ended()
@@ -205,7 +218,7 @@ class _Check(_Run):
     def run(self) -> MoveReport:
         self.begin()
         self.each(self._compared)
-        for part in (part(self.source, self.target) for part in _PARTS):
+        for part in self.parts:
             self.part(part.name, part.check)
         return self.ended()
 

@@ -22,6 +22,11 @@ Then = Callable[[Connection, str], None]
 """What is done in the same transaction; it is given the cursor behind the last line."""
 
 _PAGE: Final = 2000
+_UNWEIGHED: Final = 10_000
+_WEIGH: Final = "ANALYZE nanobot.lines, nanobot.ids"
+"""Who has not been told how many lines there are takes each chat for a short one, and reads all of it for a page. What
+looks after that by itself comes about once in a minute.
+"""
 _ANY_PURGE: Final = (1 << 63) - 1
 _PATIENCE_MS: Final = 10_000
 """How long a whole batch waits for other writers of the chat."""
@@ -63,6 +68,8 @@ class PostgresBulk:
         self._engine: Engine = engine
         self._transcripts: PostgresTranscripts = transcripts
         self._segment_bytes: int = transcripts.segment_bytes
+        self._unweighed: int = 0
+        self._weighed: int = 0
 
     # -- what there is
 
@@ -164,7 +171,16 @@ class PostgresBulk:
                     connection.execute(self._sql(_TELL), (self._engine.place.channel(*channel),))
                 return end
 
-        return self._engine.write(RECORD, work)
+        done = self._engine.write(RECORD, work)
+        self._weigh(len(lines))
+        return done
+
+    def _weigh(self, more: int) -> None:
+        """Let the server count its lines whenever they have become twice as many."""
+        self._unweighed += more
+        if self._unweighed >= max(_UNWEIGHED, self._weighed):
+            self._weighed, self._unweighed = self._weighed + self._unweighed, 0
+            self._engine.write(RECORD, lambda connection: connection.execute(self._sql(_WEIGH)), again=True)
 
     def merge(self, session_key: str, lines: Sequence[Entry], then: Then) -> None:
         """Record those of the lines that are not known, and what they have more than known ones, as one transaction."""

@@ -120,6 +120,29 @@ class Statements:
             self._send(some)
             self.changed = True
 
+    def index_anew(self, index: str, rows: str, parameters: Parameters = ()) -> None:
+        """See ``Sql.index_anew``."""
+        self._send([f"DELETE FROM {self._names.table(index)}"])
+        self.changed = True
+        self.index(index, rows, parameters)
+
+    def last_number(self, table: str) -> int:
+        """See ``Sql.last_number``."""
+        return self._of_numbers(table, "SELECT coalesce(pg_sequence_last_value({numbers}), 0)")
+
+    def number_behind(self, table: str, number: int) -> None:
+        """See ``Sql.number_behind``."""
+        if number > self.last_number(table):
+            self._of_numbers(table, f"SELECT setval({{numbers}}, {number:d})")
+
+    def _of_numbers(self, table: str, statement: str) -> int:
+        """What a statement says of the sequence of a table."""
+        if table not in self._names.keys:
+            return 0
+        name = f"pg_get_serial_sequence('{self._names.table(table)}', '{self._names.keys[table]}')::regclass"
+        rows, _ = self._send([statement.format(numbers=name)])
+        return int(rows[0][0])
+
     def finish(self, *last: str) -> str:
         """Send what still waits, and ``last``; what the server says to the last one of them."""
         cursor = self._sent([*self._waiting, *last])

@@ -69,6 +69,8 @@ def fill(record: Record, count: int) -> Counter[str]:
             shown[text] += 1
     for number, each in enumerate(lines):
         write(record, f"feishu:oc_{number}", each)
+    for number in range(count // 20):
+        record.outbox.post("feishu:oc_0", f"post {number}")
     return shown
 
 
@@ -83,7 +85,8 @@ def test_killed_while_others_write(
 ) -> None:
     with open_record(way[0]) as source:
         shown = fill(source, size.lines)
-        talking = [working("chatter", place=way[0], ack=tmp_path / name, name=name) for name in ("Alpha", "Beta")]
+        said = {name: tmp_path / name for name in ("Alpha", "Beta")}
+        talking = [working("chatter", place=way[0], ack=ack, name=name, posts=True) for name, ack in said.items()]
         for worker in talking:
             worker.go()
         dice, killed = random.Random(size.kills), 0
@@ -95,7 +98,7 @@ def test_killed_while_others_write(
             worker.stop()
         with open_record(way[1]) as target:
             all_equal(source, target)
-            notes = [text for name in ("Alpha", "Beta") for text in (tmp_path / name).read_text().splitlines()]
+            notes = [text for ack in said.values() for text in ack.read_text().splitlines()]
             found = all_texts(target)
             assert all(found[text] == 1 for text in shown)
             spoken = [text for text in found if text.startswith(("Alpha ", "Beta "))]

@@ -11,6 +11,7 @@ from unit.cli.conftest import Run
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
+from nanobot_transcript.outbox.outbox import Outbox
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +44,31 @@ def test_programs_are_told_of_each_chat_and_part(run: Run, store: GroupTranscrip
     team = document["chats"][1]
     assert (team["session_key"], team["outcome"], team["lines"], team["moved"]) == ("feishu:oc_team", "equal", 6, 6)
     assert team["hash"] == team["hash_there"] != ""
-    assert [part["part"] for part in document["parts"]] == ["marks", "members", "decisions"]
+    assert [part["part"] for part in document["parts"]] == [
+        "marks",
+        "members",
+        "decisions",
+        "posts",
+        "queues",
+        "questions",
+        "mail",
+    ]
     again = run("migrate", "--to", "postgres", "--json").document
     assert [chat["moved"] for chat in again["chats"]] == [0, 0]
+
+
+def test_posts_come_along_until_others_are_given_there(
+    run: Run, store: GroupTranscriptStore, base_dir: Path, postgres_place: str
+) -> None:
+    with Outbox(base_dir) as outbox, open_record(postgres_place) as there:
+        outbox.post("feishu:oc_team", "one")
+        assert "1 row of posts." in run("migrate", "--to", "postgres").err
+        there.outbox.post("feishu:oc_team", "given there")
+        assert run("migrate", "--to", "postgres").code == 0
+        outbox.post("feishu:oc_team", "too late")
+        ended = run("migrate", "--to", "postgres")
+    told = "Not there, or not as they are here: 1 row."
+    assert (ended.code, ended.out.splitlines()[-1].split()) == (1, ["posts", *told.split()])
 
 
 def test_a_check_compares_and_changes_nothing(run: Run, store: GroupTranscriptStore) -> None:

@@ -11,6 +11,7 @@ from support.letterbox import Letterbox
 from support.mail_desk import desk, told
 from support.old_guard import first_version, install_first_version
 from support.waiting import PATIENCE
+from unit.mail.conftest import in_a_file
 
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.opening import Opening
@@ -56,6 +57,7 @@ def test_a_guard_with_older_rules_is_named_with_what_renews_it(store: MailStore,
     )
 
 
+@in_a_file
 def test_a_guard_that_was_noted_is_found_wherever_it_lies(store: MailStore, key: str, tmp_path: Path) -> None:
     hook = install_first_version(store, key, tmp_path / "hooks of all")
     assert outdated(store, [key]) == []
@@ -111,6 +113,7 @@ def test_what_cannot_be_read_as_a_guard_holds_nobody_up(store: MailStore, key: s
         b"[" * 100_000,
     ],
 )
+@in_a_file
 def test_a_damaged_list_is_an_empty_one_and_is_written_anew(
     store: MailStore, key: str, old: Path, rubbish: bytes
 ) -> None:
@@ -121,6 +124,7 @@ def test_a_damaged_list_is_an_empty_one_and_is_written_anew(
     assert [each.work_tree for each in outdated(store, [key])] == ["/tree"]
 
 
+@in_a_file
 def test_a_path_that_is_no_text_is_noted(store: MailStore, key: str, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     hook = install_first_version(store, key, folder)
@@ -128,6 +132,7 @@ def test_a_path_that_is_no_text_is_noted(store: MailStore, key: str, tmp_path: P
     assert [each.hook for each in outdated(store, [key])] == [str(hook)]
 
 
+@in_a_file
 def test_a_guard_whose_hook_is_gone_is_forgotten_at_the_next_one(store: MailStore, key: str, old: Path) -> None:
     note(store, Standing("/gone/pre-commit", "/gone", [key]))
     note(store, Standing(str(old), key, [key]))
@@ -152,6 +157,7 @@ def test_the_doctor_names_ten_and_counts_the_rest(box: Letterbox, store: MailSto
     assert found[-1] == "2 more guards have older rules."
 
 
+@in_a_file
 async def test_who_claims_is_told_that_the_guard_has_older_rules(box: Letterbox, key: str, old: Path) -> None:
     client = InMemoryClient(build_server(desk(box)))
 
@@ -212,6 +218,7 @@ def test_the_doctor_names_guards_of_a_hub_elsewhere_beside_those_of_its_own_mail
     assert [str(old) in found[0], str(hook) in found[1], len(found)] == [True, True, 2]
 
 
+@in_a_file
 def test_once_mail_is_in_no_file_guards_that_read_it_are_named_whatever_their_rules(
     store: MailStore, key: str, tmp_path: Path
 ) -> None:
@@ -239,6 +246,7 @@ def reading(store: MailStore, key: str) -> str:
     return install_guard(store, key, key).hook
 
 
+@in_a_file
 async def test_where_mail_is_in_no_file_the_tool_installs_a_guard_that_asks_the_hub(
     box: Letterbox, key: str, reading: str
 ) -> None:

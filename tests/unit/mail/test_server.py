@@ -15,6 +15,7 @@ from PIL import Image
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_desk import desk, resource, told
 from support.waiting import PATIENCE, until
+from unit.mail.conftest import in_a_file
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
@@ -371,6 +372,7 @@ def repo(tmp_path: Path) -> Path:
     return made
 
 
+@in_a_file
 async def test_the_guard_is_put_into_a_repository_and_taken_out_again(client: InMemoryClient, repo: Path) -> None:
     put = await told(client, "install_precommit_guard", {"project_key": BACKEND, "code_repo_path": str(repo)})
     assert put["projects"] == [BACKEND]

@@ -15,7 +15,7 @@ from unit.outbox.conftest import in_a_file
 
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.outbox import Action, Outbox
-from nanobot_transcript.outbox.schema import MIGRATIONS
+from nanobot_transcript.outbox.schema import SCHEMA
 from nanobot_transcript.sql.contract import Schema
 from nanobot_transcript.sql.sqlite import SqliteDatabase
 
@@ -90,7 +90,7 @@ def test_a_database_that_lost_its_tables_is_kept_aside(outbox: Outbox, base_dir:
 @in_a_file
 def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_outbox: MakeOutbox) -> None:
     path = database(base_dir)
-    older = SqliteDatabase(path, path.with_name("lock"), Schema(MIGRATIONS[:2]), busy=5)
+    older = SqliteDatabase(path, path.with_name("lock"), Schema(SCHEMA.migrations[:2]), busy=5)
     insert = (
         "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
         " lease_until, uncertain_since) VALUES (?, 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"
@@ -111,7 +111,7 @@ def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_ou
 @in_a_file
 def test_what_came_early_in_an_older_version_is_adopted_by_its_post(base_dir: Path, make_outbox: MakeOutbox) -> None:
     path = database(base_dir)
-    older = SqliteDatabase(path, path.with_name("lock"), Schema(MIGRATIONS[:3]), busy=5)
+    older = SqliteDatabase(path, path.with_name("lock"), Schema(SCHEMA.migrations[:3]), busy=5)
     insert = (
         "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
         " lease_until, uncertain_since) VALUES ('a post', 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from support.moves import KEY, chat_of, outcomes, say, shown, texts
+from support.moves import KEY, chat_of, outcomes, say, shown, texts, write
 from support.places import open_record
 
 from nanobot_transcript import ConfigError, StoreBusyError, StoreUnavailableError
@@ -14,6 +14,7 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.record.moving.carrier import Carrier
 from nanobot_transcript.record.moving.move import check, move, place_of
 from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.store import shape
 
 OTHER = "feishu:oc_other"
 
@@ -207,6 +208,17 @@ def test_a_folder_whose_transcript_was_replaced(folder: Record, database: Record
         say(folder.store, f"another {number}", f"om_x{number}")
     assert outcomes(move(folder, database)) == {KEY: "other"}
     assert texts(database) == [f"message {number}" for number in range(4)]
+
+
+def test_the_server_knows_at_once_how_much_there_is(folder: Record, database: Record, postgres_place: str) -> None:
+    """Else it reads all of a chat for a page of it, until it has counted by itself."""
+    lines = [shape.entry("user", f"message {number}", "on_ada", f"om_{number}", 1, {}) for number in range(15_000)]
+    write(folder, KEY, lines)
+    move(folder, database)
+    url, _, schema = postgres_place.partition("#")
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", (f"{schema}.lines",))
+        assert (found.fetchone() or (0,))[0] >= 10_000
 
 
 def test_what_waits_in_a_spool_is_told_of(folder: Record, database: Record, tmp_path: Path) -> None:

@@ -371,6 +371,32 @@ def test_garbage_in_a_place_costs_nothing_but_a_second_attempt(
     assert contents(record.scan(KEY)) == ["text of om_1", "text of om_2", "text of om_3"]
 
 
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_a_transcript_that_cannot_be_read_is_kept_and_keeps_no_other_back(
+    far: FaultyFar, record: GroupTranscriptStore, process: MakeProcess, tmp_path: Path, kind: str
+) -> None:
+    store, other = process(), "feishu:oc_other"
+    far.down = True
+    say(store, "om_1")
+    say(store, "om_2", key=other)
+    store.close()
+    (path,) = (tmp_path / "spool").rglob("*oc_other*.jsonl")
+    path.rename(tmp_path / "away")
+    path.symlink_to(tmp_path / "away") if kind == "link" else path.mkdir()
+    far.down = False
+    again = process()
+    assert say(again, "om_3") == [True]
+    flushed(again)
+    assert contents(record.scan(KEY)) == ["text of om_1", "text of om_3"]
+    again.close()
+    path.unlink() if kind == "link" else path.rmdir()
+    (tmp_path / "away").rename(path)
+    last = process()
+    say(last, "om_4")
+    flushed(last, other)
+    assert contents(record.scan(other)) == ["text of om_2"]
+
+
 def test_a_transcript_that_has_lost_its_name_is_kept_and_told(
     far: FaultyFar, process: MakeProcess, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
