@@ -7,10 +7,9 @@ from pathlib import Path
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.sqlite import SqliteDatabase
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import Archive, MailStore
-from transcript_mcp.mail.schema import SCHEMA
 
 __all__ = ["MailArchive", "git", "message_files"]
 
@@ -35,11 +34,11 @@ def message_files(message_id: str, sender: str = "GreenCastle", *receivers: str,
 
 
 class MailArchive:
-    """A store in ``root`` with projects named by their slugs."""
+    """A store in ``root`` with projects named by their slugs; ``address`` says where its tables are, if not there."""
 
-    def __init__(self, root: Path, *slugs: str) -> None:
-        self.store = MailStore(root)
-        self.database = SqliteDatabase(self.store.database, self.store.lock, SCHEMA, busy=30.0)
+    def __init__(self, root: Path, *slugs: str, address: str | None = None) -> None:
+        self.store = MailStore.on(Shelf.at(root, address))
+        self.database = self.store.opened(30.0)
         for slug in slugs:
             self.add_project(slug)
 

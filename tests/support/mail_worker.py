@@ -10,14 +10,17 @@ from support.mail_archive import MailArchive
 from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import ArchiveError, StoreError
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail.archiver import ArchiverProcess
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.layout import MailStore
 
 
-def send_forever(store: str, slugs: list[str], prefix: str, ack: str, pause: float = 0.0) -> dict[str, int]:
+def send_forever(
+    store: str, slugs: list[str], prefix: str, ack: str, pause: float = 0.0, address: str | None = None
+) -> dict[str, int]:
     """Put down jobs of messages until told to stop; note each id once its transaction is over."""
-    archive = MailArchive(Path(store), *slugs)
+    archive = MailArchive(Path(store), *slugs, address=address)
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     stopped = threading.Event()
     ready()
@@ -31,9 +34,9 @@ def send_forever(store: str, slugs: list[str], prefix: str, ack: str, pause: flo
     return {"sent": count}
 
 
-def host(store: str) -> None:
+def host(store: str, address: str | None = None) -> None:
     """Hold an archiver until told to stop, as a server does; say its process id, and each new one's."""
-    with ArchiverProcess(MailStore(Path(store))) as archiver:
+    with ArchiverProcess(MailStore.on(Shelf.at(Path(store), address))) as archiver:
         known = None
         ready()
         while not told_to_stop():
@@ -44,9 +47,10 @@ def host(store: str) -> None:
     say({"alive": archiver.alive})
 
 
-def archive_within(store: str, limit: int | None = None) -> dict[str, object]:
+def archive_within(store: str, limit: int | None = None, address: str | None = None) -> dict[str, object]:
     """Archive what waits in this process, when no file may grow beyond ``limit`` bytes."""
-    archive = MailArchive(Path(store))
+    Path(store).mkdir(exist_ok=True)  # as the lock of the archiver's process does
+    archive = MailArchive(Path(store), address=address)
     archiving = Archiving(archive.store, archive.database)
     ready()
     if limit is not None:

@@ -1,6 +1,7 @@
 """Posts, queues, questions and mail: they go on in the new place, with their numbers and their words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,23 @@ class Rooms:
         """The letters that a search finds."""
         return [hit["id"] for hit in search(self.mail.reader, self.mail.project(SHOP).id, text).hits]
 
+    def close(self) -> None:
+        """Release the tables."""
+        with ExitStack() as opened:
+            for room in (self.queues, self.questions, self.mail):
+                opened.callback(room.close)
+
 
 @pytest.fixture
-def here(source: Record, tmp_path: Path) -> Rooms:
-    return Rooms(source, tmp_path / "hub")
+def here(source: Record, tmp_path: Path) -> Iterator[Rooms]:
+    with closing(Rooms(source, tmp_path / "hub")) as rooms:
+        yield rooms
 
 
 @pytest.fixture
-def there(target: Record, tmp_path: Path) -> Rooms:
-    return Rooms(target, tmp_path / "hub")
+def there(target: Record, tmp_path: Path) -> Iterator[Rooms]:
+    with closing(Rooms(target, tmp_path / "hub")) as rooms:
+        yield rooms
 
 
 @pytest.fixture

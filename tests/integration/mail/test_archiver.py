@@ -19,7 +19,9 @@ from support.sizes import short_and_full
 from support.spawning import SpawnAction, spawning
 from support.waiting import PATIENCE
 
+from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.layout import MailStore
 
 SLUG = "backend-1f3a"
 OTHER = "前端-9c01"
@@ -30,13 +32,18 @@ RESTART = 5.0
 class Archivers:
     """Archivers of a store as processes of their own, each with a parent's pipe on stdin."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: MailStore) -> None:
         self._store = store
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, **options: Any) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "transcript_mcp.mail.archiver", str(self._store)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, **options)
+    def start(self, stderr: int | None = None) -> "subprocess.Popen[bytes]":
+        command, address = [sys.executable, "-m", "transcript_mcp.mail.archiver"], self._store.tables.address
+        told = [str(self._store.root)] if address is None else [str(self._store.root), "told"]
+        process = subprocess.Popen([*command, *told], stdin=subprocess.PIPE, stderr=stderr)
+        if address is not None:
+            assert process.stdin is not None
+            process.stdin.write(f"{address}\n".encode())
+            process.stdin.flush()
         self.processes.append(process)
         return process
 
@@ -49,16 +56,22 @@ class Archivers:
                     stream.close()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """Where the tables are, if not in the store's folder."""
+    return Shelf(tmp_path, request.getfixturevalue("engine")).address if request.param == "postgres" else None
+
+
 @pytest.fixture
-def archive(tmp_path: Path) -> Iterator[MailArchive]:
-    opened = MailArchive(tmp_path / "邮件", SLUG)
+def archive(tmp_path: Path, address: str | None) -> Iterator[MailArchive]:
+    opened = MailArchive(tmp_path / "邮件", SLUG, address=address)
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def archivers(archive: MailArchive) -> Iterator[Archivers]:
-    started = Archivers(archive.store.root)
+    started = Archivers(archive.store)
     yield started
     started.end()
 
@@ -104,11 +117,10 @@ def test_an_archiver_killed_at_any_moment_leaves_nothing_out_and_nothing_doubled
     kills: int,
 ) -> None:
     archive.add_project(OTHER)
-    slugs = [SLUG, OTHER]
+    into = {"store": archive.store.root, "address": archive.store.tables.address, "slugs": [SLUG, OTHER]}
     notes = [tmp_path / f"acks{number}" for number in range(4)]
     writers = [
-        spawn_mail("send_forever", store=archive.store.root, slugs=slugs, prefix=f"msg_{n}_", ack=ack, pause=0.03)
-        for n, ack in enumerate(notes)
+        spawn_mail("send_forever", **into, prefix=f"msg_{n}_", ack=ack, pause=0.03) for n, ack in enumerate(notes)
     ]
     for writer in writers:
         writer.go()
@@ -130,7 +142,7 @@ def test_an_archiver_killed_at_any_moment_leaves_nothing_out_and_nothing_doubled
     sent = [line.split() for ack in notes for line in ack.read_text().splitlines()]
     archivers.start()
     until(lambda: archive.waiting() == 0, "everything is archived")
-    for slug in slugs:
+    for slug in (SLUG, OTHER):
         assert archive.messages(slug) == sorted(message_id for place, message_id in sent if place == slug)
         archive.assert_sound(slug)
         text = git(archive.repo(slug), "log", "--format=%B")
@@ -180,7 +192,7 @@ def test_an_archiver_that_shall_end_first_does_what_waits(archive: MailArchive, 
 def test_an_archiver_ends_with_a_killed_parent_and_the_work_stays(
     archive: MailArchive, spawn_mail: SpawnAction
 ) -> None:
-    parent = spawn_mail("host", store=archive.store.root)
+    parent = spawn_mail("host", store=archive.store.root, address=archive.store.tables.address)
     parent.go()
     pid = parent.line()["pid"]
     assert wait_for(archive.database, archive.send(SLUG, "msg_1"), PATIENCE)
@@ -258,11 +270,12 @@ def test_no_space_leaves_the_jobs_and_a_sound_repository(
     body = random.Random(1).randbytes(200_000).hex()
     for number in range(20):
         archive.enqueue(SLUG, f"mail {number}", message_files(f"msg_{number}", body=body[: 20_000 * (1 + number)]))
-    worker = spawn_mail("archive_within", store=archive.store.root, limit=limit)
+    into = {"store": archive.store.root, "address": archive.store.tables.address}
+    worker = spawn_mail("archive_within", **into, limit=limit)
     worker.go()
     assert worker.result()["done"] == 0
     assert archive.waiting() == 20
-    free = spawn_mail("archive_within", store=archive.store.root)
+    free = spawn_mail("archive_within", **into)
     free.go()
     assert free.result() == {"done": 20, "error": None}
     assert len(archive.messages(SLUG)) == 20
@@ -290,7 +303,7 @@ def cramped(disk: Path) -> Iterator[MailArchive]:
 
 @pytest.fixture
 def cramped_archivers(cramped: MailArchive) -> Iterator[Archivers]:
-    started = Archivers(cramped.store.root)
+    started = Archivers(cramped.store)
     yield started
     started.end()
 
