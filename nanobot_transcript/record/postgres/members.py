@@ -56,6 +56,7 @@ class PostgresMembers(MemberDirectory):
         """Held by who talks with the database; lookups do not wait for it."""
         self._asked: float = 0.0
         self._busy: bool = False
+        self._ended: threading.Event = threading.Event()
         self._unreadable: str = ""
 
     def facts(self) -> Document:
@@ -76,10 +77,14 @@ class PostgresMembers(MemberDirectory):
             self._sync.release()
         return not self._pending
 
+    def close(self) -> None:
+        """Try no longer to write what could not be written. Any use begins anew."""
+        self._ended.set()
+
     def after_fork(self) -> None:
         """See ``MemberDirectory.after_fork``."""
         super().after_fork()
-        self._sync, self._busy = threading.Lock(), False
+        self._sync, self._busy, self._ended = threading.Lock(), False, threading.Event()
 
     def _refresh(self) -> None:
         if _on_a_loop():
@@ -118,6 +123,7 @@ class PostgresMembers(MemberDirectory):
             if self._busy:
                 return
             self._busy = True
+            self._ended.clear()
         threading.Thread(target=self._run, name="postgres-members", daemon=True).start()
 
     def _run(self) -> None:
@@ -132,10 +138,10 @@ class PostgresMembers(MemberDirectory):
                     logger.warning("members are known from memory only: %s %s", error, error.hint)
                 self._unreadable = str(error)
                 if self._pending:
-                    time.sleep(pause)
+                    self._ended.wait(pause)
                     pause = min(2 * pause, _LATEST)
             with self._mutex:
-                if not self._pending or self._unreadable == "":
+                if not self._pending or self._unreadable == "" or self._ended.is_set():
                     self._busy = False
                     return
 

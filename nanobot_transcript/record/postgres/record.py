@@ -75,7 +75,7 @@ class PostgresRecord(Record):
         self._outbox: Outbox | None = None
         self._decisions: PostgresDecisionLog = PostgresDecisionLog(self._engine)
         self.place = self._engine.place.name
-        self.members = PostgresMembers(self._engine)
+        members = self.members = PostgresMembers(self._engine)
         transcripts = PostgresTranscripts(self._engine, segment_bytes=segment_bytes, lock_timeout=lock_timeout)
         backend = (
             transcripts if spool_dir is None else SpooledBackend(transcripts, spool_dir, limits=_limits(spool_bytes))
@@ -84,6 +84,7 @@ class PostgresRecord(Record):
         self.leases = PostgresLease(self._engine)
         self.budgets = PostgresBudget(self._engine)
         self.marks = PostgresMarks(self._engine)
+        self._members: PostgresMembers = members
         self._living: PostgresProcesses = PostgresProcesses(self._engine)
         self.processes = self._living
         self.transcripts: PostgresTranscripts = transcripts
@@ -163,6 +164,7 @@ class PostgresRecord(Record):
         farewell = threading.Thread(target=self._say_farewell, name="postgres-farewell", daemon=True)
         farewell.start()
         farewell.join(_FAREWELL)
+        self._members.close()
         self.store.close()
         if self._outbox is not None:
             self._outbox.close()
