@@ -34,6 +34,8 @@ def test_choosing_an_option_leaves_a_long_conversation_in_place(
     page.get_by_text("Step 29 is done.").wait_for()
     fill(page, "At nine.")
     page.get_by_role("log").focus()
+    # What has opened by itself takes no key yet.
+    expect(page.get_by_role("button", name="dev", disabled=False)).to_be_visible()
     page.keyboard.press("2")
     expect(page.get_by_role("button", name="dev", pressed=True)).to_be_focused()
     page.locator("footer input[type=file]").evaluate("(each) => each.focus()")
