@@ -11,7 +11,7 @@ from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.record.moving.comparison import Comparison, chained, compare
 from nanobot_transcript.record.moving.contract import Place, Spelled
 from nanobot_transcript.record.moving.spelling import spelled
-from nanobot_transcript.record.moving.waypoint import Checked, Waypoint, known_by, order_of, said_as
+from nanobot_transcript.record.moving.waypoint import Checked, Waypoint, is_same, known_by, order_of, said_as
 from nanobot_transcript.store.contract import Retention, Standing
 from nanobot_transcript.store.lines.fold import HIDING
 
@@ -231,7 +231,8 @@ class Carrier:
         """
         lines = self._source.transcripts.lines(standing.session_key, waypoint.source, standing.end)
         ours = list(islice(spelled(lines, frozenset()), len(was_there)))
-        if [known_by(line.entry) for line in ours] != list(map(known_by, was_there)):
+        pairs = zip_longest((line.entry for line in ours), was_there)
+        if not all(one is not None and is_same(one, other) for one, other in pairs):
             return waypoint.parted()
         last, target = ours[-1], self._target.transcripts.end(standing.session_key)
         waypoint = waypoint.moved(last.cursor, target, len(ours), last.entry)

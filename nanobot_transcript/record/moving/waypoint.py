@@ -10,7 +10,7 @@ import msgspec
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
 from nanobot_transcript.entry import Entry
 
-__all__ = ["MOVED", "Checked", "Waypoint", "known_by", "order_of", "said_as"]
+__all__ = ["MOVED", "Checked", "Waypoint", "is_same", "known_by", "order_of", "said_as"]
 
 MOVED: Final = "moved"
 """The kind of the marks of which this room makes use."""
@@ -88,6 +88,12 @@ def known_by(entry: Entry) -> str:
 def said_as(entry: Entry) -> str:
     """The same with its text: by which lines are told apart that somebody wrote within one millisecond."""
     return blake2b(msgspec.json.encode([*_head(entry), entry["content"]]), digest_size=8).hexdigest()
+
+
+def is_same(one: Entry, other: Entry) -> bool:
+    """Whether both are one line. Its text may have been erased in one of the two places."""
+    texts = one["content"], other["content"]
+    return known_by(one) == known_by(other) and (texts[0] == texts[1] or "" in texts)
 
 
 def _head(entry: Entry) -> list[Any]:
