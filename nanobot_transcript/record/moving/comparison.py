@@ -44,11 +44,6 @@ class Comparison:
         """The same lines in the same order, and no others."""
         return self.digest == self.digest_there and not (self.missing or self.known or self.more)
 
-    @property
-    def is_whole(self) -> bool:
-        """Nothing is missing."""
-        return not self.missing
-
 
 def compare(
     source: Transcripts,

@@ -1,11 +1,12 @@
 """Leases in the database, by its clock: the clocks of hosts may differ."""
 
+from contextlib import suppress
 from math import isfinite
 from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import well_formed
-from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.errors import ConfigError, StoreError
 from nanobot_transcript.record.postgres.names import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
@@ -83,11 +84,12 @@ class PostgresLease:
         return self._engine.write(RECORD, lambda connection: connection.execute(placed, bound).fetchone(), again=True)
 
     def _tidy(self) -> None:
-        """Names of claims are used once: what ended a day ago is removed now and then."""
+        """Names of claims are used once: what ended a day ago is removed now and then, or by the next one to do so."""
         self._acquired += 1
         if self._acquired % _TIDY_EVERY == 0:
             statement = self._engine.place.sql(_TIDY)
-            self._engine.write(RECORD, lambda connection: connection.execute(statement), again=True)
+            with suppress(StoreError):
+                self._engine.write(RECORD, lambda connection: connection.execute(statement), again=True)
 
 
 def _check(ttl: float) -> None:

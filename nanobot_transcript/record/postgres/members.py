@@ -132,7 +132,7 @@ class PostgresMembers(MemberDirectory):
             try:
                 with self._sync:
                     self._exchange()
-                pause = _SOON
+                pause, self._unreadable = _SOON, ""
             except StoreError as error:
                 if str(error) != self._unreadable:
                     logger.warning("members are known from memory only: %s %s", error, error.hint)
@@ -141,7 +141,7 @@ class PostgresMembers(MemberDirectory):
                     self._ended.wait(pause)
                     pause = min(2 * pause, _LATEST)
             with self._mutex:
-                if not self._pending or self._unreadable == "" or self._ended.is_set():
+                if not self._pending or self._ended.is_set():
                     self._busy = False
                     return
 

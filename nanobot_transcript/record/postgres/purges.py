@@ -12,6 +12,8 @@ __all__ = ["NONE", "Purges", "note", "now_ms", "purges"]
 _KEPT_DAYS: Final = 90
 """What waited longer in a spool may undo a purge."""
 _NOW_MS: Final = "extract(epoch FROM clock_timestamp()) * 1000"
+_ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('nanobot.purges', 0))"
+"""With numbers that are given under this lock, who knows of one purge knows of all with lower numbers."""
 _NOTE: Final = f"INSERT INTO nanobot.purges (at, chat, senders, before) VALUES ({_NOW_MS}, %s, %s, %s)"
 _OLD: Final = f"DELETE FROM nanobot.purges WHERE at < {_NOW_MS} - %s * 86400000.0"
 _SINCE: Final = """
@@ -43,8 +45,11 @@ NONE: Final = Purges(0, ())
 def note(
     connection: Connection, place: Place, tag: str | None, senders: frozenset[str], before_ms: float | None
 ) -> None:
-    """Write down that a purge begins, of one chat or (None) of all."""
+    """Write down that a purge begins, of one chat or (None) of all. What is being handed on is waited for: whatever is
+    handed on after this knows of the purge, and the purge finds all that was handed on before.
+    """
     with connection.transaction():
+        connection.execute(place.sql(_ALONE))
         connection.execute(place.sql(_NOTE), (tag, sorted(senders), before_ms))
         connection.execute(place.sql(_OLD), (_KEPT_DAYS,))
 

@@ -157,6 +157,8 @@ DECLARE
     size bigint;
     fresh integer[];
 BEGIN
+    -- Whoever notes a purge waits for this transaction.
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('nanobot.purges', 0));
     PERFORM set_config('lock_timeout', wait, true);
     c := nanobot.grown(wanted, title, 0, 0, segment);
     IF EXISTS (SELECT FROM nanobot.purges WHERE number > known_purge AND (chat IS NULL OR chat = wanted)) THEN

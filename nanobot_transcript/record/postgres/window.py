@@ -41,11 +41,6 @@ class Window:
             entries = [entry.copy() for entry in self._messages.newest(count)] if count > 0 else []
             return entries, self._seq
 
-    def forget(self) -> None:
-        """After a fork: another thread of the parent may have held the mutex."""
-        self._mutex = threading.Lock()
-        self._reset()
-
     def _reset(self) -> None:
         self._epoch: int = -1
         self._seq: int = 0

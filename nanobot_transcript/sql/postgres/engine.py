@@ -206,7 +206,8 @@ class Engine:
     def _take(self) -> tuple[Connection, ConnectionPool[Connection]]:
         began = time.monotonic()
         pool = self._pool or self._opened()
-        if (refused := self._refused_since(began - _KNOWN_DOWN)) and not pool.get_stats()["pool_available"]:
+        refused = self._refused_since(began - _KNOWN_DOWN)
+        if refused and not self._lent and not pool.get_stats()["pool_available"]:
             raise refused
         while True:
             try:

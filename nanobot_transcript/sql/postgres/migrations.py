@@ -17,7 +17,6 @@ __all__ = ["Part", "lock_number", "migrate", "refuse_newer", "version"]
 _LOCK: Final = "nanobot-transcript migrations"
 _LOCK_WAIT: Final = "30s"
 _WIDE: Final = ("UTF8", "SQL_ASCII")
-_VERSION: Final = "SELECT version FROM nanobot.versions WHERE part=%s"
 _VERSIONS: Final = "CREATE TABLE IF NOT EXISTS nanobot.versions (part text PRIMARY KEY, version integer NOT NULL)"
 
 

@@ -19,7 +19,7 @@ SCHEMA: Final = "nanobot"
 _LONGEST_NAME: Final = 63
 """Bytes of a PostgreSQL identifier; what is longer would be cut off."""
 
-_NO_NAME: Final = re.compile(r"[\0%$]|^pg_")
+_NO_NAME: Final = re.compile(r"[\0%$']|^pg_")
 _WRITTEN: Final = (
     "Write it like postgresql://user:password@host:5432/name, with %40 for an @, %2F for a / and %3F for a ? in the"
     " password."

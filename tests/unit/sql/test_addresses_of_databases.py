@@ -48,12 +48,12 @@ def test_a_place_is_told_without_user_and_password(url: str, name: str) -> None:
     assert SECRET not in repr(place)
 
 
-@pytest.mark.parametrize("schema", ["", "a\0b", "a%b", "%s", "a$$b", "pg_mine", "x\ud800", "x" * 64, "世" * 22])
+@pytest.mark.parametrize("schema", ["", "a\0b", "a%b", "%s", "a$$b", "pg_mine", "it's", "x\ud800", "x" * 64, "世" * 22])
 def test_a_schema_that_means_something_else_somewhere_is_refused(schema: str) -> None:
     with pytest.raises(ConfigError):
         Place("postgresql://host/db", schema)
 
 
-@pytest.mark.parametrize("schema", ["nanobot", "nanobot.x", 'a"b', "it's", "a;b", "世界 é", "x" * 63])
+@pytest.mark.parametrize("schema", ["nanobot", "nanobot.x", 'a"b', "a;b", "世界 é", "x" * 63])
 def test_other_names_of_a_schema_are_taken(schema: str) -> None:
     assert Place("postgresql://host/db", schema).sql("SELECT FROM nanobot.chats").endswith('".chats')
