@@ -129,7 +129,10 @@ class _Common(BaseSettings):
         return tuple(account for account, agent in self.agents.items() if "responder" in agent.model_fields_set)
 
     def open_record(self) -> "Record":
-        """The record these settings describe, with all its parts. Creates nothing until something is written."""
+        """The record these settings describe, with all its parts. Creates nothing until something is written. Raises
+        ConfigError when its address refers to a variable that is not set: that must not lead into another record.
+        """
+        self.require("record")
         return self.open_folder() if self.record.address is None else self.open_database()
 
     def open_folder(self) -> "Record":
@@ -144,6 +147,7 @@ class _Common(BaseSettings):
         """
         from nanobot_transcript.record import Record
 
+        self.require("record")
         address = self.record.address
         if address is None:
             raise ConfigError(

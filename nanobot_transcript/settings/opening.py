@@ -31,7 +31,8 @@ class Opening:
             return self._record
 
     def shelf(self, folder: Path) -> Shelf:
-        """See ``Record.shelf``."""
+        """See ``Record.shelf``. Raises ConfigError as ``Settings.open_record`` does."""
+        self._settings.require("record")
         return Shelf(folder) if self._settings.record.address is None else self.record.shelf(folder)
 
     def close(self) -> None:
