@@ -78,7 +78,7 @@ def _require(record: "Record", *, spooled: bool) -> None:
     except StoreUnavailableError as error:
         if not spooled:
             raise
-        waits = "Until it can be used, messages wait on this machine, and nobody is answered."
+        waits = "Until it can be used, messages wait on this machine; who names no bot is not answered."
         logger.warning("%s %s %s", error, error.hint, waits)
 
 
