@@ -156,23 +156,33 @@ def reply(message_id: str = "om_9") -> Any:
     return {"message_id": message_id, **fields}
 
 
+def answering(box: Outbox, offer: Callable[[], bool]) -> threading.Thread:
+    """A person who answers once it is noted where the post stands."""
+
+    def answer() -> None:
+        until(lambda: any(post.message_id for post in box.open_posts()), "the post was sent")
+        assert offer()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    return thread
+
+
 def test_an_answer_is_waited_for_and_printed(run: Run, base_dir: Path, box: Outbox) -> None:
-    answering = threading.Thread(target=lambda: until(lambda: box.offer_reply(reply()), "the post was sent"))
-    answering.start()
+    person = answering(box, lambda: box.offer_reply(reply()))
     with bot(base_dir, lambda job: "om_7"):
         ended = run("oc_team", "Ship it?", "--wait", "20", "--answer")
-    answering.join(PATIENCE)
+    person.join(PATIENCE)
     assert (ended.code, ended.out.strip()) == (0, "Yes, ship it")
     assert not box.offer_reply(reply("om_10"))
 
 
 def test_a_pressed_button_is_an_answer_too(run: Run, base_dir: Path, box: Outbox) -> None:
     pressed = Action("om_7", {"choice": "好"}, "on_ada", "Ada")
-    answering = threading.Thread(target=lambda: until(lambda: box.offer_action(pressed), "the post was sent"))
-    answering.start()
+    person = answering(box, lambda: box.offer_action(pressed))
     with bot(base_dir, lambda job: "om_7"):
         ended = run("oc_team", "Ship it?", "--wait", "20", "--answer", "--json")
-    answering.join(PATIENCE)
+    person.join(PATIENCE)
     assert ended.code == 0
     assert ended.document["answer"]["value"] == {"choice": "好"}
 
