@@ -36,10 +36,11 @@ class Opening:
         return Shelf(folder) if self._settings.record.address is None else self.record.shelf(folder)
 
     def close(self) -> None:
-        """Release what is open."""
+        """Release what is open, once, however many ask for it."""
         with self._mutex:
-            if self._record is not None:
-                self._record.close()
+            record, self._record = self._record, None
+        if record is not None:
+            record.close()
 
     def __enter__(self) -> Self:
         return self

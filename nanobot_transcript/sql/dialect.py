@@ -50,11 +50,7 @@ class Shelf:
     @property
     def clock(self) -> Callable[[], float]:
         """Seconds since 1970, the same for all who share the tables. May wait for the network."""
-        if self.engine is None:
-            return time.time
-        from nanobot_transcript.sql.postgres.clock import ServerClock
-
-        return ServerClock(self.engine)
+        return time.time if self.engine is None else self.engine.clock
 
     def database(
         self,

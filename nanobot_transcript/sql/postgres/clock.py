@@ -1,42 +1,54 @@
 """The server's clock: hosts that share a database may disagree about the time, and it decides."""
 
-import threading
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from nanobot_transcript.sql.postgres.engine import Engine
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    import psycopg
 
 __all__ = ["ServerClock"]
 
 _EVERY: Final = 30.0
 """Seconds between two looks at the server's clock; in between, time goes on here as it does there."""
+_STALE: Final = 60.0
+"""Seconds after which nobody goes by the last look any more."""
 
 _NOW: Final = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # goes on while the machine sleeps
 
 
 class ServerClock:
-    """Seconds since 1970 by the clock of an engine's server. For any thread. Raises StoreError kinds."""
+    """Seconds since 1970 by the clock of a server. For any thread. Raises StoreError kinds.
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine: Engine = engine
-        self._mutex: threading.Lock = threading.Lock()
-        self._asked: float | None = None
+    It is looked at on each connection that is lent out, so that who has one needs no second one to know the time;
+    ``borrow`` lends one to who has none.
+    """
+
+    def __init__(self, borrow: "Callable[[], AbstractContextManager[psycopg.Connection[Any]]]") -> None:
+        self._borrow: Callable[[], AbstractContextManager[psycopg.Connection[Any]]] = borrow
+        self._looked: float | None = None
         self._ahead: float = 0.0
 
     def __call__(self) -> float:
-        with self._mutex:
-            steady = time.clock_gettime(_STEADY)
-            if self._asked is None or steady - self._asked > _EVERY:
-                self._ahead = self._looked()
-                self._asked = steady
-            return time.clock_gettime(_STEADY) + self._ahead
+        if self._is_older_than(_STALE):
+            with self._borrow():
+                pass
+        return time.clock_gettime(_STEADY) + self._ahead
 
-    def _looked(self) -> float:
-        """How far the server's clock is ahead of the one here: right to half of the way there and back."""
-        with self._engine.connection() as connection:
-            before = time.clock_gettime(_STEADY)
-            row = connection.execute(_NOW).fetchone()
-            after = time.clock_gettime(_STEADY)
+    def look(self, connection: "psycopg.Connection[Any]") -> None:
+        """See how far the server's clock is ahead of the one here, right to half of the way there and back; not when
+        that was seen a moment ago.
+        """
+        if not self._is_older_than(_EVERY):
+            return
+        before = time.clock_gettime(_STEADY)
+        row = connection.execute(_NOW).fetchone()
+        after = time.clock_gettime(_STEADY)
         assert row is not None
-        return float(row[0]) - (before + after) / 2
+        self._ahead, self._looked = float(row[0]) - (before + after) / 2, after
+
+    def _is_older_than(self, seconds: float) -> bool:
+        return self._looked is None or time.clock_gettime(_STEADY) - self._looked > seconds

@@ -5,15 +5,15 @@ write in the order in which others see it. A lock that PostgreSQL frees with the
 rooms, keeps it so for all processes. Nobody who reads waits for it.
 """
 
-import threading
+import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import psycopg
 
-from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Schema, Sql
+from nanobot_transcript.sql.postgres.change import Change, Ledger, roll_back
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number
 from nanobot_transcript.sql.postgres.statements import Statements
@@ -26,7 +26,6 @@ __all__ = ["PostgresDatabase"]
 
 _T = TypeVar("_T")
 
-_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _OWN: Final = (
     "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace"
     " WHERE c.relkind = 'r' AND n.nspname = %s AND c.relname LIKE %s"
@@ -34,6 +33,8 @@ _OWN: Final = (
 _TABLES: Final = f"SELECT c.relname FROM {_OWN}"
 _SIZE: Final = f"SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM {_OWN}"
 _LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_PAUSE: Final = 0.5
+"""Seconds between two questions whether a change was kept."""
 
 
 class PostgresDatabase:
@@ -46,17 +47,10 @@ class PostgresDatabase:
         self._schema: Schema = schema
         self._names: Names = names_of(name, schema, engine.place.quoted_schema)
         self._part: Part = part_of(self._names, schema)
-        lock = lock_number(f"nanobot-transcript database {engine.place.schema} {name}")
-        self._before: Sequence[str] = (
-            _BEGIN,
-            f"SET LOCAL lock_timeout = {max(1, int(busy * 1000))}",
-            f"SELECT pg_advisory_xact_lock({lock})",
-        )
         databases = f"{engine.place.quoted_schema}.databases"
-        self._noted: str = f"UPDATE {databases} SET changes = changes + 1 WHERE name = '{name}'"
+        lock = lock_number(f"nanobot-transcript database {engine.place.schema} {name}")
+        self._ledger: Ledger = Ledger(databases, name, lock, max(1, int(busy * 1000)))
         self._state: bytes = f"SELECT identity, changes FROM {databases} WHERE name = '{name}'".encode()
-        # Who waits for the lock has a connection; others of this process must not use up all of them.
-        self._writing: threading.Lock = threading.Lock()
         self._own_changes: int = 0
         self._place: tuple[str, str] = engine.place.schema, f"{name}\\_%"
 
@@ -76,35 +70,31 @@ class PostgresDatabase:
             try:
                 return work(self._statements(connection, [_LOOK]))
             finally:
-                _roll_back(connection)
+                roll_back(connection)
 
         return self._engine.read(self._part, looking, missing)
 
     def write(self, work: Callable[[Sql], _T]) -> _T:
-        """See ``Database.write``: on the server's disk when this returns. Where the connection breaks before the end
-        was told, ``work`` begins anew.
+        """See ``Database.write``: on the server's disk when this returns. Where the connection breaks, ``work`` begins
+        again, unless its change was kept: that is asked for as long as a failover takes.
         """
-        is_kept = False
-
-        def transaction(connection: Connection) -> _T:
-            nonlocal is_kept
-            if is_kept:
-                raise StoreUnavailableError(
-                    f"{self._engine.place.name}: the connection broke while something was being kept.",
-                    hint="It may have been kept or not. Look, then try again.",
-                )
-            statements = self._statements(connection, self._before)
+        change, opening = Change(self._ledger, work), self._ledger.opening
+        while True:
             try:
-                result = work(statements)
-                is_kept = statements.changed
-                self._commit(statements)
-            except BaseException:
-                _roll_back(connection)
-                raise
-            return result
-
-        with self._writing:
-            return self._engine.write(self._part, transaction, again=True)
+                # Who waits for the lock has a connection; others of this process must not use up all of them.
+                with self._engine.turn(self._ledger.name):
+                    result = self._engine.write(
+                        self._part, lambda at: change.make(at, self._statements(at, opening)), again=True
+                    )
+            except StoreError as error:
+                if not change.is_in_doubt:
+                    raise
+                if change.is_given_up:
+                    raise change.unknown(self._engine.place.name) from error
+            else:
+                self._own_changes += change.is_kept
+                return result
+            time.sleep(_PAUSE)
 
     def edition(self) -> int | None:
         """See ``Database.edition``."""
@@ -149,16 +139,6 @@ class PostgresDatabase:
     def _statements(self, connection: Connection, before: Sequence[str] = ()) -> Statements:
         return Statements(connection, self._names, self._schema, before)
 
-    def _commit(self, statements: Statements) -> None:
-        if not statements.has_begun:
-            return
-        if not statements.changed:
-            statements.finish("ROLLBACK")
-            return
-        if statements.finish(self._noted, "COMMIT") != "COMMIT":
-            raise RuntimeError("The transaction had failed, and went on without a savepoint to return to.")
-        self._own_changes += 1
-
     def _found(self) -> tuple[str, int] | None:
         return self._engine.read(self._part, lambda connection: connection.execute(self._state).fetchone(), None)
 
@@ -166,9 +146,3 @@ class PostgresDatabase:
         """Those that there are: some were given other names by later versions."""
         rows = connection.execute(_TABLES, self._place)
         return sorted(f"{self._names.schema}.{row[0]}" for row in rows)
-
-
-def _roll_back(connection: "psycopg.Connection[Any]") -> None:
-    if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        with suppress(psycopg.Error):
-            connection.execute("ROLLBACK")

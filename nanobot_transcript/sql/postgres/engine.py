@@ -14,11 +14,12 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
+from nanobot_transcript.sql.postgres.clock import ServerClock
 from nanobot_transcript.sql.postgres.failures import LOOK, is_lost, is_missing, typed
 from nanobot_transcript.sql.postgres.listener import Listener, hang_up
-from nanobot_transcript.sql.postgres.migrations import Part, migrate, refuse_newer, version
+from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrate, refuse_newer, version
 from nanobot_transcript.sql.postgres.place import Place
-from nanobot_transcript.sql.postgres.poolers import is_passed_on
+from nanobot_transcript.sql.postgres.poolers import is_passed_on, refuse_shared
 
 __all__ = ["Connection", "Engine"]
 
@@ -51,6 +52,7 @@ class Engine:
     def __init__(self, place: Place) -> None:
         self.place: Place = place
         self.listener: Listener = Listener(place)
+        self.clock: ServerClock = ServerClock(self.connection)
         self._mutex: threading.RLock = threading.RLock()
         self._pool: ConnectionPool[Connection] | None = None
         self._of_parents: list[object] = []
@@ -61,6 +63,7 @@ class Engine:
         self._lost: float = 0.0
         """When a connection was lost; others that were made before may be so, too."""
         self._lent: dict[int, Connection] = {}
+        self._turns: dict[str, threading.Lock] = {}
         _engines.add(self)
 
     def read(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
@@ -88,6 +91,24 @@ class Engine:
         """A connection for as long as the ``with`` lasts; errors of the driver come out as StoreError kinds."""
         with self._errors(), self._borrowed() as connection:
             yield connection
+
+    def turn(self, name: str) -> threading.Lock:
+        """A lock of this name between the threads of this process."""
+        with self._mutex:
+            return self._turns.setdefault(name, threading.Lock())
+
+    @contextmanager
+    def alone(self, name: str, max_wait: float) -> Iterator[None]:
+        """Hold the lock of this name, which one process has at a time, on a connection of its own that stays.
+
+        Raises StoreBusyError when another one has held it for ``max_wait`` seconds.
+        """
+        number, conninfo = lock_number(f"nanobot-transcript {name} {self.place.schema}"), self.place.direct_conninfo
+        with self._errors(), psycopg.Connection.connect(conninfo, autocommit=True) as connection:
+            refuse_shared(connection, conninfo, self.place.name)
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max_wait * 1000:.0f}ms",))
+            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+            yield
 
     def exists(self, part: Part) -> bool:
         """Whether the tables of a part are there."""
@@ -121,7 +142,7 @@ class Engine:
             self._of_parents.append(self._pool)
             self._pool = None
         self._of_parents.extend(self._lent.values())
-        self._lent, self._connecting = {}, 0
+        self._lent, self._connecting, self._turns = {}, 0, {}
         self.listener.after_fork()
 
     def _reading(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
@@ -191,6 +212,7 @@ class Engine:
             self._lent[id(connection)] = connection
         lost = False
         try:
+            self.clock.look(connection)
             yield connection
         except psycopg.Error as error:
             lost = is_lost(error)

@@ -75,7 +75,7 @@ _NOTHING: Final[Sequence[Any]] = ()
 
 class Statements:
     """``Sql`` over one connection in autocommit. Values stand in the statements themselves, so that several statements
-    go to the server in one message: ``before`` goes with the first one.
+    go to the server in one message: ``before`` goes with the first one, and what the last of them finds is kept.
     """
 
     def __init__(
@@ -85,10 +85,13 @@ class Statements:
         """Whether anything was written."""
         self.has_begun: bool = False
         """Whether anything was sent."""
+        self.opened: Found | None = None
+        """The row that the last statement of ``before`` has given."""
         self._connection: psycopg.Connection[Any] = connection
         self._names: Names = names
         self._schema: Schema = schema
         self._waiting: list[str] = list(before)
+        self._opens_at: int = len(before) - 1
 
     def execute(self, statement: str, parameters: Parameters = ()) -> _Rows:
         """See ``Sql.execute``."""
@@ -143,6 +146,10 @@ class Statements:
         rows, _ = self._send([statement.format(numbers=name)])
         return int(rows[0][0])
 
+    def open(self) -> None:
+        """Send what goes before the first statement."""
+        self._send(["SELECT"])
+
     def finish(self, *last: str) -> str:
         """Send what still waits, and ``last``; what the server says to the last one of them."""
         cursor = self._sent([*self._waiting, *last])
@@ -187,7 +194,9 @@ class Statements:
         """The rows of the last statement, and how many rows all of them changed or gave."""
         before, self._waiting = self._waiting, []
         cursor = self._sent([*before, *statements])
-        for _ in before:
+        for place in range(len(before)):
+            if place == self._opens_at:
+                self.opened, self._opens_at = cursor.fetchone() if cursor.description else None, -1
             cursor.nextset()
         count = max(0, cursor.rowcount)
         while cursor.nextset():

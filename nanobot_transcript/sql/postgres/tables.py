@@ -24,10 +24,13 @@ _DATABASES: Final = """
 CREATE TABLE IF NOT EXISTS nanobot.databases (
     name text PRIMARY KEY,
     identity text NOT NULL DEFAULT gen_random_uuid()::text,
-    changes bigint NOT NULL DEFAULT 0
+    changes bigint NOT NULL DEFAULT 0,
+    tokens bigint[] NOT NULL DEFAULT '{}'
 ) WITH (fillfactor = 50)
 """
-"""What tells each database of rooms from one that is begun anew, and how often it was changed."""
+"""What tells each database of rooms from one that was made again, how often it was changed, and the tokens of the last
+changes: who was cut off from the server sees by its own whether its change was kept.
+"""
 
 
 def names_of(name: str, schema: Schema, quoted: str) -> Names:

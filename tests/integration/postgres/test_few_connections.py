@@ -1,0 +1,54 @@
+"""A process that may have one connection: rooms work all the same, and do not wait for a second one."""
+
+from collections.abc import Iterator
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from support.places import open_record
+from support.waiting import PATIENCE
+
+from nanobot_transcript.record import Record
+from transcript_mcp.assistant.records import SqlQuestionStore
+from transcript_mcp.assistant.store import End
+from transcript_mcp.assistant.values import Content, Ending, Question
+from transcript_mcp.io_bridge.store import SqlQueueStore
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record.postgres.record import PostgresRecord
+
+
+@pytest.fixture
+def record(postgres_place: str) -> Iterator[Record]:
+    with open_record(postgres_place, connections=1) as opened:
+        yield opened
+
+
+async def test_the_queues_do(record: Record, tmp_path: Path) -> None:
+    queues = SqlQueueStore(record.shelf(tmp_path), processes=record.processes)
+    assert (await queues.put("s", "in", "hello")).seq == 1
+    item = await queues.take("s", "in")
+    assert item is not None
+    assert item.text == "hello"
+    queues.close()
+
+
+async def test_the_questions_do(record: Record, tmp_path: Path) -> None:
+    questions = SqlQuestionStore(record.shelf(tmp_path))
+    await questions.put(Question(scope="ada", id="1", kind="question", text="Ship it?"), "waiting")
+    (ended,) = await questions.end_all([End("ada", "1", Ending("answered", contents=(Content("text", "Yes"),)))])
+    assert isinstance(ended, tuple)
+    questions.close()
+
+
+def test_a_forked_process_does_not_wait_for_its_parent(record: Record) -> None:
+    """Another thread of the parent is writing at that moment."""
+    outbox = record.outbox
+    outbox.post("feishu:oc_1", "before")
+    with cast("PostgresRecord", record).engine.turn("outbox"):
+        child = get_context("fork").Process(target=outbox.post, args=("feishu:oc_1", "in the child"))
+        child.start()
+        child.join(PATIENCE)
+    assert child.exitcode == 0
+    assert len(outbox.open_posts()) == 2
