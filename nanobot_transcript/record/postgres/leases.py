@@ -8,6 +8,7 @@ from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError, StoreError
 from nanobot_transcript.record.postgres.names import as_key
+from nanobot_transcript.record.postgres.reigns import NOW, PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
@@ -15,23 +16,22 @@ __all__ = ["PostgresLease"]
 
 _LONGEST_TTL: Final = 7 * 86_400.0
 _LONGEST_HOLDER: Final = 300
-_NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
-# More time left than was ever given: the clock was set back, and waiting for it could take for ever.
-_LIVE: Final = f"l.holder IS NOT NULL AND l.expires > {_NOW} AND l.expires <= {_NOW} + l.ttl + 1"
+_LIVE: Final = "l.holder IS NOT NULL AND nanobot.counts(l.expires, l.ttl, l.reign)"
 _ACQUIRE: Final = f"""
-INSERT INTO nanobot.leases AS l VALUES
-    (%(name)s, %(holder)s, NULL, nextval('nanobot.tokens'), {_NOW} + %(ttl)s, %(ttl)s)
+INSERT INTO nanobot.leases AS l (name, holder, token, expires, ttl, reign)
+    SELECT %(name)s, %(holder)s, nextval('nanobot.tokens'), {NOW} + %(ttl)s, %(ttl)s, id
+    FROM nanobot.reigns WHERE reigns.name = nanobot.reign()
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, before = l.holder, token = nextval('nanobot.tokens'),
-    expires = {_NOW} + %(ttl)s, ttl = excluded.ttl WHERE NOT ({_LIVE})
+    expires = {NOW} + %(ttl)s, ttl = excluded.ttl, reign = excluded.reign WHERE NOT ({_LIVE})
 RETURNING token, expires, before
 """
 _RENEW: Final = f"""
-UPDATE nanobot.leases SET expires = {_NOW} + %(ttl)s, ttl = %(ttl)s
+UPDATE nanobot.leases SET expires = {NOW} + %(ttl)s, ttl = %(ttl)s, reign = coalesce({PRESENT}, reign)
 WHERE name = %(name)s AND token = %(token)s AND holder IS NOT NULL RETURNING expires
 """
 _RELEASE: Final = "UPDATE nanobot.leases SET holder = NULL WHERE name = %s AND token = %s"
 _CURRENT: Final = f"SELECT holder, token, expires, before FROM nanobot.leases AS l WHERE name = %s AND {_LIVE}"
-_TIDY: Final = f"DELETE FROM nanobot.leases WHERE expires < {_NOW} - 86400"
+_TIDY: Final = f"DELETE FROM nanobot.leases WHERE expires < {NOW} - 86400"
 _TIDY_EVERY: Final = 500
 
 
@@ -40,7 +40,7 @@ class PostgresLease:
 
     def __init__(self, engine: Engine) -> None:
         self._engine: Engine = engine
-        self._acquired: int = 0
+        self._asked: int = 0
 
     @property
     def blocking(self) -> bool:
@@ -52,8 +52,7 @@ class PostgresLease:
         _check(ttl)
         kept = well_formed(holder).replace("\0", "\u2400")[:_LONGEST_HOLDER]
         bound = {"name": as_key(name), "holder": kept, "ttl": ttl}
-        statement = self._engine.place.sql(_ACQUIRE)
-        row = self._engine.write(RECORD, lambda connection: connection.execute(statement, bound).fetchone())
+        row = self._engine.write(RECORD, lambda connection: self._acquired(connection, bound))
         self._tidy()
         return None if row is None else Grant(name, kept, row[0], row[1], row[2])
 
@@ -79,14 +78,21 @@ class PostgresLease:
         row = self._engine.read(RECORD, look, None)
         return None if row is None else Grant(name, row[0], row[1], row[2], row[3])
 
+    def _acquired(self, connection: Connection, bound: dict[str, Any]) -> Any:
+        statement, place = self._engine.place.sql(_ACQUIRE), self._engine.place
+        row = connection.execute(statement, bound).fetchone()
+        if row is None and begin_reign(connection, place):  # it was held, or nobody could hold it before
+            row = connection.execute(statement, bound).fetchone()
+        return row
+
     def _written(self, statement: str, bound: dict[str, Any]) -> Any:
         placed = self._engine.place.sql(statement)
         return self._engine.write(RECORD, lambda connection: connection.execute(placed, bound).fetchone(), again=True)
 
     def _tidy(self) -> None:
         """Names of claims are used once: what ended a day ago is removed now and then, or by the next one to do so."""
-        self._acquired += 1
-        if self._acquired % _TIDY_EVERY == 0:
+        self._asked += 1
+        if self._asked % _TIDY_EVERY == 0:
             statement = self._engine.place.sql(_TIDY)
             with suppress(StoreError):
                 self._engine.write(RECORD, lambda connection: connection.execute(statement), again=True)

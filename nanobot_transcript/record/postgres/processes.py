@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
+from nanobot_transcript.record.postgres.reigns import NOW, PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
@@ -30,22 +31,13 @@ _SILENT: Final = 10.0
 _YOUNG: Final = 20.0
 """Seconds after a failover, a crash or a restart, in which all processes hold their locks again."""
 
-_NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
 _LOCK: Final = "SELECT pg_try_advisory_lock(%s)"
 _RENEW: Final = f"""
 INSERT INTO nanobot.processes
-    SELECT %s, %s, {_NOW}, (SELECT id FROM nanobot.reigns WHERE name = nanobot.reign())
+    SELECT %s, %s, {NOW}, {PRESENT}
 ON CONFLICT (id) DO UPDATE SET number = excluded.number, renewed = excluded.renewed, reign = excluded.reign
 """
-_REIGNS: Final = f"""
-INSERT INTO nanobot.reigns (name, began, last_word)
-    SELECT nanobot.reign(), {_NOW}, coalesce((SELECT max(renewed) FROM nanobot.processes), 0)
-    ON CONFLICT DO NOTHING
-"""
-_IS_NOTED: Final = "SELECT EXISTS (SELECT FROM nanobot.reigns WHERE name = nanobot.reign())"
-# The commit of ``_REIGNS`` waits for no standby, as that table is not logged; this one does.
-_TAKES_WRITES: Final = "SELECT pg_logical_emit_message(true, 'nanobot-transcript', '')"
-_GONE: Final = f"DELETE FROM nanobot.processes WHERE renewed < {_NOW} - 86400"
+_GONE: Final = f"DELETE FROM nanobot.processes WHERE renewed < {NOW} - 86400"
 _LEAVE: Final = "DELETE FROM nanobot.processes WHERE id = %s"
 # pg_locks shows a lock on a bigint as its two halves. Only times of one reign are compared: another server may have
 # another clock.
@@ -54,7 +46,7 @@ SELECT EXISTS (
     SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = (number >> 32) & 4294967295 AND objid::bigint = number & 4294967295
-), renewed, {_NOW} - renewed, r.id IS NOT NULL AND r.id = p.reign, {_NOW} - r.began, r.last_word - renewed
+), renewed, {NOW} - renewed, r.id IS NOT NULL AND r.id = p.reign, {NOW} - r.began, r.last_word - renewed
 FROM nanobot.processes AS p LEFT JOIN nanobot.reigns AS r ON r.name = nanobot.reign() WHERE p.id = %s
 """
 
@@ -180,13 +172,7 @@ class PostgresProcesses:
         return seen
 
     def _note_reign(self, connection: Connection) -> None:
-        """Let the reign begin when the server takes writes. One that was just promoted may wait for a standby before,
-        however long that takes, and then nobody can give its word.
-        """
-        (is_noted,) = connection.execute(self._engine.place.sql(_IS_NOTED)).fetchone() or (False,)
-        if not is_noted:
-            connection.execute(_TAKES_WRITES)
-            connection.execute(self._engine.place.sql(_REIGNS))
+        begin_reign(connection, self._engine.place)
 
     def _execute(self, statement: str, bound: tuple[Any, ...] = ()) -> None:
         placed = self._engine.place.sql(statement)

@@ -204,7 +204,8 @@ CREATE TABLE nanobot.leases (
     before text,
     token bigint NOT NULL,
     expires double precision NOT NULL,
-    ttl double precision NOT NULL
+    ttl double precision NOT NULL,
+    reign uuid NOT NULL
 ) WITH (fillfactor = 50)
 """
 _TOKENS: Final = "CREATE SEQUENCE nanobot.tokens"
@@ -277,6 +278,18 @@ CREATE FUNCTION nanobot.reign() RETURNS text LANGUAGE sql AS $$
     SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' || extract(epoch FROM pg_postmaster_start_time())
 $$
 """
+# Whether a lease that was given in some reign still counts. After another server has taken over, whose clock may be
+# behind, the end that was noted says nothing: the lease counts for as long as it might have lasted. In the same reign,
+# more time left than was ever given means that the clock was set back, and waiting for it could take for ever.
+_COUNTS: Final = """
+CREATE FUNCTION nanobot.counts(expires double precision, ttl double precision, of_reign uuid) RETURNS boolean
+LANGUAGE sql AS $$
+    SELECT coalesce((
+        SELECT CASE WHEN r.id = of_reign THEN expires > now AND expires <= now + ttl + 1 ELSE now < r.began + ttl END
+        FROM nanobot.reigns AS r, extract(epoch FROM clock_timestamp()) AS now WHERE r.name = nanobot.reign()
+    ), true)
+$$
+"""
 # Nobody held a lock before there were these tables.
 _FIRST_REIGN: Final = "INSERT INTO nanobot.reigns (name, began, last_word) VALUES (nanobot.reign(), 0, 0)"
 # Each fact about a member is a row; what was forgotten leaves one without a body, which does not tell what it was.
@@ -314,7 +327,7 @@ RECORD: Final = Part(
             *(_LINES, _LINES_PLAIN, _OPS, _IDS, _SEGMENTS, _PURGES, _KNOWN, _GROWN, _APPEND, _APPEND_ALL),
             *(_IDENTITY, _BORN),
             *(_LEASES, _TOKENS, _LEASES_END, _BUDGETS, _BUDGETS_END, _TAKE),
-            *(_MARKS, _PROCESSES, _REIGNS, _REIGN, _FIRST_REIGN, _MEMBERS, _EDITIONS, _MEMBERS_NEW),
+            *(_MARKS, _PROCESSES, _REIGNS, _REIGN, _FIRST_REIGN, _COUNTS, _MEMBERS, _EDITIONS, _MEMBERS_NEW),
             *(_DECISIONS, _DECISIONS_OF, _DECISIONS_AT, _DECISIONS_NOTED),
         ),
     ),

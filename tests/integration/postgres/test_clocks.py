@@ -31,6 +31,26 @@ def test_a_claim_is_held_by_one_however_wrong_the_clocks_are(
     assert assert_held_by_one(notes)
 
 
+def test_a_claim_is_not_given_again_by_a_server_that_took_over_with_a_clock_behind(
+    cluster: Cluster, postgres_place: str
+) -> None:
+    schema = postgres_place.partition("#")[2]
+    with open_record(postgres_place) as record, open_record(postgres_place) as other:
+        grant = record.leases.acquire("answer", "Alpha#1", 60)
+        assert grant is not None
+        # What it finds: the end by the other server's clock, and a reign that is not its own.
+        cluster.execute(f"UPDATE {schema}.leases SET expires = expires + 600, reign = gen_random_uuid()")
+        cluster.execute(f"UPDATE {schema}.reigns SET began = extract(epoch FROM clock_timestamp())")
+        assert other.leases.acquire("answer", "Bravo#2", 60) is None
+        assert other.leases.current("answer") is not None
+        cluster.execute(f"UPDATE {schema}.reigns SET began = began - 61")
+        assert other.leases.current("answer") is None
+        again = other.leases.acquire("answer", "Bravo#2", 60)
+        assert again is not None
+        assert again.token > grant.token
+        assert record.leases.renew(grant, 60) is None
+
+
 def test_who_lives_is_seen_so_however_wrong_the_clocks_are(postgres_place: str, spawn_on: SpawnAction) -> None:
     living = [spawn_on("live_on", place=postgres_place, clock_off=off) for off in OFF]
     names = [each.line()["id"] for each in living]
