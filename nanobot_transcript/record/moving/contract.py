@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 from nanobot_transcript.coordination.contract import KeptMark
@@ -164,6 +165,10 @@ class Place(ABC):
             return False
         self.standing[told] -= 1
         return True
+
+    def alone(self, part: str) -> AbstractContextManager[object]:
+        """Keep other processes from moving this part here. Raises StoreBusyError while one does."""
+        return nullcontext()
 
     @abstractmethod
     def settle(self) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
 from nanobot_transcript.errors import StoreBusyError
@@ -17,6 +18,8 @@ from nanobot_transcript.sql.postgres.migrations import refuse_newer, version
 
 __all__ = ["DatabasePlace"]
 
+_MOVED_WITHIN: Final = 30.0
+"""Seconds to wait for another process that moves the same part to the same place."""
 _SEVERAL: Final = 200
 """Lines that are looked up, one by one, in one transaction: other writers of the chat wait for it."""
 
@@ -68,6 +71,10 @@ class DatabasePlace(Place):
             self._bulk.merge(at.chat, self.not_there(some), then)
             at = kept[-1]
         return at
+
+    def alone(self, part: str) -> AbstractContextManager[object]:
+        """See ``Place.alone``."""
+        return self._engine.alone(f"moving {part}", _MOVED_WITHIN)
 
     def settle(self) -> None:
         """See ``Place.settle``: when this one is on the disk, all that were written before it are."""

@@ -50,8 +50,11 @@ class RoomPart(Part):
         self._back: _Carried | None = None
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``Part.move``: all at once, or nothing. Raises StoreBusyError when somebody writes there meanwhile."""
-        self._looked(lambda here: self._moved(here, report))
+        """See ``Part.move``: all at once, or nothing. Raises StoreBusyError when somebody writes there meanwhile, or
+        moves the same there.
+        """
+        with self.target.alone(self.name):
+            self._looked(lambda here: self._moved(here, report))
 
     def check(self, report: PartReport) -> None:
         """See ``Part.check``."""

@@ -1,17 +1,19 @@
 """Posts, queues, questions and mail: they go on in the new place, with their numbers and their words."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract.moving.conftest import Open, Way
 from support.moves import say
 
 from nanobot_transcript.cli.rooms import rooms_at
+from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.moving.move import MoveReport, check, move
-from nanobot_transcript.record.moving.rooms import POSTS
+from nanobot_transcript.record.moving.rooms import POSTS, RoomPart
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
@@ -208,3 +210,27 @@ def test_what_is_posted_there_during_the_move_is_not_lost(
 
     assert lacking(move(source, target, advance)) == {POSTS.name: 1}
     assert [status.id for status in target.outbox.open_posts()] == [first, *given]
+
+
+def test_who_moves_the_same_at_once_leaves_it_to_the_next_one_to_go_on(
+    source: Record, target: Record, way: Way, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanobot_transcript.record.moving.database._MOVED_WITHIN", 0.1)
+    say(source.store, "hello", "om_1")
+    source.outbox.post("feishu:oc_team", "first")
+    others, note = [(opened(way.source), opened(way.target))], RoomPart._note
+
+    def another(part: RoomPart, *noted: Any) -> None:
+        """Just before it notes what it is going to write there, another process does all that it can."""
+        for places in [others.pop()] if others else []:
+            places[0].outbox.post("feishu:oc_team", "second")
+            with suppress(StoreBusyError):
+                move(*places)
+        note(part, *noted)
+
+    monkeypatch.setattr(RoomPart, "_note", another)
+    move(source, target)
+    source.outbox.post("feishu:oc_team", "third")
+    report = move(source, target)
+    assert report.is_fine, report
+    assert len(target.outbox.open_posts()) == 3
