@@ -39,7 +39,7 @@ async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerato
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(news.set)
 
-    with engine.listener.listening(engine.place.channel("chat", rows.tag), heard):
+    with engine.listener.listening(rows.channels[0], heard):
         if place is None:
             head = await asyncio.to_thread(engine.read, RECORD, rows.head, None)
             place = head.seq if head is not None else 0
@@ -47,13 +47,15 @@ async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerato
         while True:
             news.clear()
             try:
-                _, found = await asyncio.to_thread(_behind, engine, rows, place)
+                head, found = await asyncio.to_thread(_behind, engine, rows, place)
                 pause = _SOON
             except StoreError as error:
                 logger.log(logging.INFO if pause == _SOON else logging.DEBUG, "What was said is not known: %s", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LATEST)
                 continue
+            if not found:
+                place = min(place, head.seq if head is not None else 0)  # a server that is lost may take lines with it
             for seq, line in found:
                 place = seq
                 entry = decode(line)

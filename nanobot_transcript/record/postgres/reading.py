@@ -31,12 +31,15 @@ _SIZE: Final = "SELECT bytes FROM nanobot.chats WHERE tag = %s"
 
 
 def read(connection: Connection, rows: Rows, log: OpLog, after: int, limit: int) -> tuple[list[Entry], int]:
-    """Up to ``limit`` messages behind a line, as they read now, and the number of the line up to which they go."""
+    """Up to ``limit`` messages behind a line, as they read now, and the number of the line up to which they go: the
+    last one, where the line behind which to read was lost with the server that had it.
+    """
     entries: list[Entry] = []
     while len(entries) < limit:
         page = min(_PAGE, limit - len(entries))
         head, found = rows.forward(connection, after, page)
         if head is None:
+            after = 0
             break
         known = log.since(connection, after) if found else None
         for seq, line in found:
@@ -44,7 +47,7 @@ def read(connection: Connection, rows: Rows, log: OpLog, after: int, limit: int)
             if known is not None and (entry := _shown(line, known)) is not None:
                 entries.append(entry)
         if len(found) < page:
-            after = max(after, head.seq)
+            after = head.seq
             break
     return entries, after
 
