@@ -13,6 +13,7 @@ import msgspec
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.names import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.log import FORMAT, decision_record
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
@@ -45,7 +46,6 @@ ORDER BY number DESC LIMIT %(most)s
 """
 _SINCE: Final = "SELECT document FROM nanobot.decisions WHERE ts >= %s AND stage = ANY (%s) ORDER BY ts, number"
 _EDITIONS: Final = "SELECT chat, max(number) FROM nanobot.decisions WHERE chat = ANY (%s) GROUP BY chat"
-_TELL: Final = "SELECT pg_notify(%s, '')"
 
 
 class PostgresDecisionLog:
@@ -129,14 +129,15 @@ class PostgresDecisionLog:
         def insert(connection: Connection) -> None:
             with connection.transaction():
                 connection.cursor().executemany(place.sql(_ADD), rows)
-                connection.execute(_TELL, (place.channel("signal", "decisions"),))
+                tell(connection, [place.channel("signal", "decisions")])
 
         self._engine.write(RECORD, insert)
 
     def flush(self, timeout: float) -> bool:
         """Wait until what was noted is written; False when ``timeout`` seconds were not enough."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._busy or self._complained, timeout) and not self._waiting
+            self._changed.wait_for(lambda: not self._busy or self._complained, timeout)
+            return not (self._busy or self._waiting)
 
     def count(self) -> int:
         """How many are there, about."""
@@ -169,7 +170,8 @@ class PostgresDecisionLog:
                 pause, self._complained = _SOON, False
             except StoreError as error:
                 with self._changed:
-                    self._waiting.extendleft(rows[::-1])
+                    free = _WAITING - len(self._waiting)
+                    self._waiting.extendleft(rows[::-1][:free])  # the oldest are given up
                     if not self._complained:
                         logger.warning("Decisions wait until they can be logged: %s", error)
                     self._complained = True
@@ -186,7 +188,7 @@ class PostgresDecisionLog:
                 connection.cursor().executemany(place.sql(_INSERT), rows)
                 if tidy:
                     connection.execute(place.sql(_OLD), (_KEPT_DAYS,))
-                connection.execute(_TELL, (place.channel("signal", "decisions"),))
+                tell(connection, [place.channel("signal", "decisions")])
 
         self._engine.write(RECORD, insert, again=True)
         self._tidied = now if tidy else self._tidied

@@ -18,9 +18,12 @@ from support.waiting import until
 from nanobot_transcript import StoreError
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
+from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
 from nanobot_transcript.relevance import Decision, Reason, Stage
+from nanobot_transcript.sql.postgres.statements import Statements
 
 if TYPE_CHECKING:
+    from nanobot_transcript.record.postgres.record import PostgresRecord
     from nanobot_transcript.store.contract import FarBackend
 
 KEY = "feishu:oc_cut"
@@ -148,6 +151,20 @@ def test_a_decision_is_noted_once_wherever_its_answer_was_cut(cut: Cut, times: i
     assert found == Counter(f"om_{number}" for number in range(next(numbers)))
 
 
+def test_of_more_decisions_than_there_is_room_for_the_newest_wait(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanobot_transcript.record.postgres.decisions._WAITING", 3)
+    log = PostgresDecisionLog(cast("PostgresRecord", cut.record).engine)
+    cut.line.refuses = True
+    cut.line.cut()
+    for number in range(10):
+        log.write(KEY, Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, "Alpha", f"om_{number}"))
+        log.flush(0.05)
+    cut.line.refuses = False
+    while not log.flush(60):
+        pass
+    assert [found["message_id"] for found in cut.whole.decisions.read(KEY)] == ["om_7", "om_8", "om_9"]
+
+
 @pytest.mark.parametrize("times", short_and_full(12, 100))
 def test_no_more_is_granted_of_a_budget_than_there_is_wherever_the_answer_was_cut(cut: Cut, times: int) -> None:
     had = 0
@@ -187,6 +204,36 @@ def test_a_lease_has_one_holder_and_growing_tokens_wherever_the_answer_was_cut(c
         work_until_done(hold)
     granted = list(dict.fromkeys(tokens))  # one of which nobody knew is met again
     assert granted == sorted(granted)
+
+
+@pytest.mark.parametrize("times", short_and_full(12, 200))
+def test_who_posts_is_told_that_it_is_kept_wherever_the_answer_was_cut(cut: Cut, times: int) -> None:
+    """Without a key nobody could see afterwards whether it was."""
+    told: list[str] = []
+
+    def post() -> None:
+        told.append(cut.record.outbox.post(KEY, "hello"))
+
+    for _ in cut.at_each(post, times):
+        post()
+    assert sorted(post.id for post in cut.whole.outbox.open_posts()) == sorted(told)
+
+
+def test_who_waits_to_hear_whether_it_is_kept_is_told_when_others_can_be_asked_no_longer(
+    cut: Cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanobot_transcript.sql.postgres.change._ASKED_FOR", 0.1)
+    cut.record.outbox.post(KEY, "hello")
+    commit = Statements.finish
+
+    def finish(self: Statements, *last: str) -> str:
+        cut.line.refuses = True
+        cut.line.cut_after(0)
+        return commit(self, *last)
+
+    monkeypatch.setattr(Statements, "finish", finish)
+    with pytest.raises(StoreError, match="while something was being kept"):
+        cut.record.outbox.post(KEY, "hello")
 
 
 @pytest.mark.parametrize("times", short_and_full(8, 60))
