@@ -22,6 +22,8 @@ __all__ = ["FallbackOptions", "HistoryFallback"]
 logger = logging.getLogger(__name__)
 
 _HOUR: Final = 3600.0
+_STEP: Final = 0.01
+"""Seconds by which the clock of a file system may be behind: it goes in steps."""
 _OUTSIDE: Final = (230002, 232011)
 
 
@@ -105,27 +107,29 @@ class HistoryFallback:
         asked = time.time()
         deadline = time.monotonic() + self._options.wait
         while time.monotonic() < deadline:
+            now = time.time()
             grant = await self._lease.acquire(name, self._holder, self._options.ttl)
             # looked at with the lease in hand: whoever is done rests before giving it back
             rested = await self._lease.current(resting)
             if grant is not None and rested is None:
                 return grant
-            if grant is not None:
+            if grant is not None and rested is not None:
                 await self._release(grant)
-            if rested is not None and self._is_covered(session_key, since_ms, asked, rested):
-                return None
+                # Both ends are times of the leases' clock, which need not be that of this machine.
+                ago = (grant.expires_at - self._options.ttl) - (rested.expires_at - self._options.rest) + _STEP
+                if self._is_covered(session_key, since_ms, asked, now - ago):
+                    return None
             await asyncio.sleep(self._options.look)
         return None
 
-    def _is_covered(self, session_key: str, since_ms: float | None, asked: float, rested: Grant) -> bool:
-        """True when the fetch that has just been made has brought what is missing here.
+    def _is_covered(self, session_key: str, since_ms: float | None, asked: float, fetched: float) -> bool:
+        """True when the fetch that was made then (seconds since 1970) has brought what is missing here.
 
         Not when this process made it (then something was missed again), nor when what is missing is younger: the other
         process hears by itself what comes after its fetch, unless it has ended and this one was started in its place.
         """
         if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
             return False
-        fetched = rested.expires_at - self._options.rest
         return self._began <= fetched and (since_ms is None or since_ms <= fetched * 1000)
 
     async def _keep(self, grant: Grant) -> None:
