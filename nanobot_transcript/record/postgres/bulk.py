@@ -9,6 +9,7 @@ from nanobot_transcript.record.postgres.cursors import format_cursor, parse_curs
 from nanobot_transcript.record.postgres.ops import OpLog
 from nanobot_transcript.record.postgres.rows import Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts, barring_of, runs
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.contract import Line, Standing
@@ -58,7 +59,6 @@ UPDATE nanobot.chats SET seq = %s, bytes = bytes + %s, open_from = %s, open_byte
     last_ms = greatest(last_ms, %s) WHERE id = %s
 """
 _NOTE_PURGE: Final = "UPDATE nanobot.chats SET purged = greatest(purged, %s) WHERE tag = %s"
-_TELL: Final = "SELECT pg_notify(%s, '')"
 
 
 class PostgresBulk:
@@ -167,8 +167,7 @@ class PostgresBulk:
                 self._insert(connection, chat, lines, written_ms)
                 if then is not None:
                     then(connection, end)
-                for channel in (("chat", rows.tag), ("signal", "messages")):
-                    connection.execute(self._sql(_TELL), (self._engine.place.channel(*channel),))
+                tell(connection, rows.channels)
                 return end
 
         done = self._engine.write(RECORD, work)

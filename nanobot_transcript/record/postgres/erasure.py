@@ -16,6 +16,7 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.ops import OpLog
 from nanobot_transcript.record.postgres.rows import Row, Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
@@ -64,7 +65,6 @@ UPDATE nanobot.chats SET seq = seq + %(marks)s, epoch = epoch + 1, bytes = great
 _MARK: Final = "INSERT INTO nanobot.lines VALUES (%s, %s, true, %s)"
 _ERASED_TO: Final = "UPDATE nanobot.chats SET erased_to = seq WHERE id = %s"
 _PURGED: Final = "UPDATE nanobot.chats SET purged = extract(epoch FROM clock_timestamp()) * 1000 WHERE id = %s"
-_TELL: Final = "SELECT pg_notify(%s, '')"
 _WAIT: Final = "SELECT set_config('lock_timeout', %s, true)"
 _VACUUM: Final = ("VACUUM nanobot.lines", "VACUUM nanobot.ids")
 
@@ -174,8 +174,7 @@ class _Locked:
     def tell(self) -> None:
         """Wake whoever follows the chat, when something was changed."""
         if self._changed:
-            for channel in (("chat", self.rows.tag), ("signal", "messages")):
-                self.execute(_TELL, self._place.channel(*channel))
+            tell(self._connection, self.rows.channels)
 
     def empty(self) -> MaintenanceReport:
         """Remove all there is."""

@@ -16,7 +16,9 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.sql.postgres.migrations import lock_number
 from nanobot_transcript.store.member_document import Document, empty
 from nanobot_transcript.store.members import Change, MemberDirectory
 
@@ -36,7 +38,6 @@ _PUT: Final = """
 INSERT INTO nanobot.members VALUES (%s, nextval('nanobot.editions'), %s)
 ON CONFLICT (digest) DO UPDATE SET edition = nextval('nanobot.editions'), body = excluded.body
 """
-_TELL: Final = "SELECT pg_notify(%s, '')"
 
 _Path = tuple[str, ...]
 
@@ -164,7 +165,7 @@ class PostgresMembers(MemberDirectory):
         place = self._engine.place
         with connection.transaction():
             # Under this lock editions are given in the order of the commits, so that none comes late.
-            connection.execute(_LOCK, (_number(place.schema),))
+            connection.execute(_LOCK, (lock_number(f"nanobot-transcript members {place.schema}"),))
             rows = self._rows(connection)
             with self._mutex:
                 changes = list(self._pending)
@@ -174,7 +175,7 @@ class PostgresMembers(MemberDirectory):
                 facts = {path: deepcopy(value) for path, value in _differing(self._known, self._document)}
             if facts:
                 connection.cursor().executemany(place.sql(_PUT), [_row(path, value) for path, value in facts.items()])
-                connection.execute(_TELL, (place.channel("signal", "members"),))
+                tell(connection, [place.channel("signal", "members")])
         with self._mutex:
             del self._pending[: len(changes)]
             for path, value in facts.items():
@@ -230,11 +231,6 @@ def _set(document: Document, path: _Path, value: Any) -> None:
 def _row(path: _Path, value: Any) -> tuple[bytes, bytes | None]:
     digest = blake2b(msgspec.json.encode(path), digest_size=16).digest()
     return digest, None if value is None else msgspec.json.encode([*path, value])
-
-
-def _number(schema: str) -> int:
-    told = f"nanobot-transcript members {schema}".encode("utf-8", "replace")
-    return int.from_bytes(blake2b(told, digest_size=8).digest(), signed=True)
 
 
 def _on_a_loop() -> bool:

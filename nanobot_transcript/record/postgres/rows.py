@@ -53,6 +53,8 @@ class Rows:
     def __init__(self, place: Place, session_key: str) -> None:
         self.tag: str = tag_of(session_key)
         self.session_key: str = session_key
+        self.channels: tuple[str, str] = place.channel("chat", self.tag), place.channel("signal", "messages")
+        """On which it is told that the chat has changed, and that any has."""
         self._place: Place = place
 
     def forward(self, connection: Connection, after: int, limit: int) -> tuple[Head | None, list[Row]]:

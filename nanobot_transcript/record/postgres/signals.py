@@ -6,17 +6,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Final
 
 from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.sql.postgres.engine import Engine
 
 __all__ = ["PostgresSignals"]
 
 logger = logging.getLogger(__name__)
-
-_TELL: Final = "SELECT pg_notify(%s, '')"
 
 
 class PostgresSignals:
@@ -60,8 +58,7 @@ class PostgresSignals:
                     return
             try:
                 with self._engine.connection() as connection:
-                    for channel in told:
-                        connection.execute(_TELL, (channel,))
+                    tell(connection, told)
             except StoreError as error:  # whoever listens looks again by itself after a while
                 logger.debug("%d signals were not given: %s", len(told), error)
 

@@ -43,9 +43,8 @@ logger = logging.getLogger(__name__)
 class _Chat:
     """What this process knows of one transcript."""
 
-    def __init__(self, rows: Rows, channel: str) -> None:
+    def __init__(self, rows: Rows) -> None:
         self.rows: Final = rows
-        self.channel: Final = channel
         self.window: Final = Window(rows)
         self.ops: Final = OpLog(rows)
         self.reading: threading.Lock = threading.Lock()
@@ -64,7 +63,6 @@ class PostgresTranscripts:
         self._engine: Engine = engine
         self.segment_bytes: int = segment_bytes
         self._lock_timeout: float = lock_timeout
-        self._channel: str = engine.place.channel("signal", "messages")
         self._chats: OrderedDict[str, _Chat] = OrderedDict()
         self._guard: threading.Lock = threading.Lock()
         self._conflicts: set[str] = set()
@@ -202,7 +200,7 @@ class PostgresTranscripts:
 
     def _whither(self, session_key: str) -> tuple[str, bytes, str, str]:
         chat = self._chat(session_key)
-        return chat.rows.tag, session_key.encode("utf-8", "surrogatepass"), chat.channel, self._channel
+        return chat.rows.tag, session_key.encode("utf-8", "surrogatepass"), *chat.rows.channels
 
     def _limits(self, max_wait: float | None) -> tuple[int, str]:
         wait = self._lock_timeout if max_wait is None else max_wait
@@ -369,15 +367,11 @@ class PostgresTranscripts:
     def _read(self, work: Callable[[Connection], _T], missing: _T) -> _T:
         return self._engine.read(RECORD, work, missing)
 
-    def _opened(self, session_key: str) -> _Chat:
-        rows = Rows(self._engine.place, session_key)
-        return _Chat(rows, self._engine.place.channel("chat", rows.tag))
-
     def _chat(self, session_key: str) -> _Chat:
         with self._guard:
             chat = self._chats.get(session_key)
             if chat is None:
-                chat = self._chats[session_key] = self._opened(session_key)
+                chat = self._chats[session_key] = _Chat(Rows(self._engine.place, session_key))
                 if len(self._chats) > _OPEN_CHATS:
                     self._chats.popitem(last=False)
             else:
