@@ -17,8 +17,8 @@ from nanobot_transcript.record.moving.contract import Place
 from nanobot_transcript.record.moving.cursors import Cursors
 from nanobot_transcript.record.moving.parts import Part, PartReport
 from nanobot_transcript.record.moving.waypoint import MOVED
+from nanobot_transcript.sql.contents import Contents, contents, copy, lacking, newer, numbers
 from nanobot_transcript.sql.contract import Database, Schema, Sql
-from nanobot_transcript.sql.copying import Contents, contents, copy, lacking, newer, numbers
 
 __all__ = ["POSTS", "Room", "RoomPart"]
 

@@ -1,4 +1,8 @@
-"""All rows of a room from one database into another one, whatever their dialects."""
+"""All that a database of rooms contains: compared with another one's, and copied into it, whatever their dialects.
+
+Rows are written one after the other: a table with a column that must be unique, besides its key, could not be copied
+where two rows have changed places. No room has one whose values do so.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
