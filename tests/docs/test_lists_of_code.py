@@ -47,7 +47,8 @@ def test_the_error_codes_of_the_documents_are_those_of_the_code() -> None:
 
 
 def test_the_checks_of_the_doctor_in_the_documents_are_those_of_the_code() -> None:
-    places = ("nanobot_transcript/cli/checks/*.py", "nanobot_transcript/record/*.py", "mcp_tools/*/filebox/doctor.py")
+    ours = ("cli/checks/*.py", "record/*.py", "record/*/checking.py")
+    places = (*(f"nanobot_transcript/{each}" for each in ours), "mcp_tools/*/filebox/doctor.py")
     sources = "".join(path.read_text("utf-8") for place in places for path in ROOT.glob(place))
     shown = first_column(page("en", "commands"), "file system")
     unnamed = {name for name in shown if f'"{name}"' in sources}  # some are made by a function that is told the name
