@@ -4,8 +4,8 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -125,10 +125,16 @@ class GapFiller:
             self.missed(session_key, self._again.pop(session_key))
 
     async def _fill(self, session_key: str, since_ms: float | None, listening: float) -> None:
-        try:
+        with self._failing(session_key):
             since = await asyncio.to_thread(self._newest, session_key) if since_ms is None else since_ms
             async with self._fallback(session_key, since, _AT_MOST) as entries:
                 await self._take_over(session_key, entries, listening)
+
+    @contextmanager
+    def _failing(self, session_key: str) -> Iterator[None]:
+        """What fails is said, and asked for again later."""
+        try:
+            yield
         except TranscriptError as error:
             logger.warning("no history for %s: %s %s", session_key, error, error.hint)
             self._ask_again_later(session_key)
@@ -148,7 +154,8 @@ class GapFiller:
     async def _record_later(self, session_key: str, entries: Sequence[Entry]) -> None:
         """What was said since we listen is being pushed; let it come in its order before the history fills in."""
         await asyncio.sleep(_LIVE_FIRST)
-        await self._record(session_key, entries)
+        with self._failing(session_key):
+            await self._record(session_key, entries)
 
     async def _record(self, session_key: str, entries: Sequence[Entry]) -> None:
         added = await asyncio.to_thread(self._take_in, session_key, entries)

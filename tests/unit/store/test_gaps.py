@@ -1,6 +1,7 @@
 """What no process has heard is taken in from the platform's history, once."""
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 from support.far_backend import FaultyFar
 from support.transcripts import active_file
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore, TranscriptError
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.store.gaps import GapFiller
 
@@ -255,6 +257,25 @@ async def test_what_is_said_since_we_listen_is_left_to_the_platform_to_push(tmp_
         assert texts((await store.recent(KEY)).entries) == ["text 0"]
         await store.append(KEY, "user", "pushed", "on_bo", "om_9", soon - 1)
         assert texts((await store.recent(KEY)).entries) == ["text 0", "pushed"]
+
+
+async def test_a_record_that_is_away_when_the_newest_are_filled_in_is_said_and_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("nanobot_transcript.store.gaps._LIVE_FIRST", 0)
+    soon, recorded = time.time() * 1000 + 60_000, GapFiller._record
+
+    async def record(self: GapFiller, session_key: str, entries: Sequence[Entry]) -> None:
+        if entries[0]["ts"] == soon:
+            raise StoreUnavailableError("The record is away.", hint="Wait.")
+        await recorded(self, session_key, entries)
+
+    monkeypatch.setattr(GapFiller, "_record", record)
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=Platform([entry(0), entry(1, ts=soon)])) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 0"]
+        await until(lambda: "The record is away. Wait." in caplog.text)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 async def test_an_entry_that_cannot_be_recorded_does_not_keep_the_others_out(tmp_path: Path) -> None:
