@@ -57,9 +57,9 @@ def mcp(
     names = server_names(servers)
     remote = next((name for name in names if name in HUB_ONLY), None)
     _check(names, remote, for_assistant=web or any(given is not None for given in (host, port, token)))
-    if sys.stdin.isatty():
-        notice(said(_AT_A_TERMINAL, names=listed(names)))
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
+    if sys.stdin.isatty():  # after it: what it frees swallows a Ctrl-C that comes meanwhile
+        notice(said(_AT_A_TERMINAL, names=listed(names)))
     if "assistant" in names:
         from nanobot_transcript.cli.mcp_assistant import serve_assistant
 
