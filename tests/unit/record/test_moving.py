@@ -210,11 +210,12 @@ def test_a_folder_whose_transcript_was_replaced(folder: Record, database: Record
     assert texts(database) == [f"message {number}" for number in range(4)]
 
 
-def test_the_server_knows_at_once_how_much_there_is(folder: Record, database: Record, postgres_place: str) -> None:
+def test_the_server_knows_at_once_how_much_there_is(tmp_path: Path, database: Record, postgres_place: str) -> None:
     """Else it reads all of a chat for a page of it, until it has counted by itself."""
     lines = [shape.entry("user", f"message {number}", "on_ada", f"om_{number}", 1, {}) for number in range(15_000)]
-    write(folder, KEY, lines)
-    move(folder, database)
+    with Record.open(tmp_path / "long") as folder:
+        write(folder, KEY, lines)
+        move(folder, database)
     url, _, schema = postgres_place.partition("#")
     with psycopg.connect(url) as connection:
         found = connection.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", (f"{schema}.lines",))
