@@ -99,18 +99,20 @@ async def test_many_sockets_without_a_login_shut_nobody_out(hub: Hub) -> None:
         await ada.until("GetOnlineUsers")
 
 
-@pytest.mark.usefixtures("few_files")
-async def test_more_sockets_than_there_may_be_are_told_to_come_later(hub: Hub) -> None:
+async def test_more_sockets_than_there_may_be_are_told_to_come_later(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transcript_mcp.assistant.sockets._MOST_SOCKETS", 10)
     async with impatient(hub, 60) as url, AsyncExitStack() as stack:
-        for _ in range(100):
-            await stack.enter_async_context(page(url, "test-token"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-        for _ in range(28):
+        for _ in range(10):
             await stack.enter_async_context(page(url, "test-token"))
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await stack.enter_async_context(page(url))
         assert refused.value.headers is not None
         assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "10")
+
+
+@pytest.mark.usefixtures("few_files")
+async def test_sockets_leave_half_of_the_files_to_others(hub: Hub) -> None:
+    assert Sockets(Screens(hub.assistant, hub.scopes))._most == 128
 
 
 async def test_all_that_may_wait_reaches_a_page_that_reads(hub: Hub) -> None:
