@@ -85,24 +85,25 @@ def read_settings(
 
 @contextmanager
 def opened_store(
-    config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False
+    config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False, spooled: bool = True
 ) -> "Iterator[GroupTranscriptStore]":
-    """The store that the settings name, closed at the end.
+    """The store that the settings name, closed at the end. Unless ``spooled``, it says of each message whether it is
+    new to the record; a spool accepts what the record has already.
 
     Raises StoreUnavailableError when its record cannot be read, or was named and is missing, unless the command
     ``may_begin`` one; and when it is to be ``written`` and cannot be.
     """
-    with opened_record(config, store, may_begin=may_begin, written=written) as record:
+    with opened_record(config, store, may_begin=may_begin, written=written, spooled=spooled) as record:
         yield record.store
 
 
 @contextmanager
 def opened_record(
-    config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False
+    config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False, spooled: bool = True
 ) -> "Iterator[Record]":
     """The same for the whole record. Hints that are made meanwhile carry ``config`` and ``store`` along."""
     settings = read_settings(config, store)
-    with settings.open_record() as record, given(config, store):
+    with settings.open_record(spooled=spooled) as record, given(config, store):
         record.require(exists=settings.names_record and not may_begin, written=written)
         yield record
 

@@ -121,7 +121,7 @@ def import_(
 
     first_day = day_called(day) if day is not None else None
     reports: list[tuple[Path, ImportReport]] = []
-    with opened_store(config, store, may_begin=True) as opened:
+    with opened_store(config, store, may_begin=True, spooled=False) as opened:
         names = {bot.name for bot in opened.members.bots()} | set(bots or ())
         for path in files:
             key = _target(path, chat)

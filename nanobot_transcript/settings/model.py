@@ -128,12 +128,13 @@ class _Common(BaseSettings):
         """The accounts of the bots that ``run`` runs: those of which a responder is given."""
         return tuple(account for account, agent in self.agents.items() if "responder" in agent.model_fields_set)
 
-    def open_record(self) -> "Record":
-        """The record these settings describe, with all its parts. Creates nothing until something is written. Raises
-        ConfigError when its address refers to a variable that is not set: that must not lead into another record.
+    def open_record(self, *, spooled: bool = True) -> "Record":
+        """The record these settings describe, with all its parts; unless ``spooled``, every write waits for it. Creates
+        nothing until something is written. Raises ConfigError when its address refers to a variable that is not set:
+        that must not lead into another record.
         """
         self.require("record")
-        return self.open_folder() if self.record.address is None else self.open_database()
+        return self.open_folder() if self.record.address is None else self.open_database(spooled=spooled)
 
     def open_folder(self) -> "Record":
         """The record in ``store.dir``, also where ``record.url`` leads to another one."""
