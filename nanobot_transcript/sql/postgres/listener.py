@@ -196,7 +196,9 @@ class _Line:
             os.close(self._rouse)
 
     def _failed(self, error: psycopg.Error | StoreError, level: int) -> None:
-        self.failure = found = error if isinstance(error, StoreError) else typed(error, self._place.name)
+        place = self._place
+        told = error if isinstance(error, StoreError) else typed(error, place.direct_name, place.direct_setting)
+        self.failure = found = told
         said = "Nothing is heard from other processes until it is connected again: %s %s"
         logger.log(level, said, found, found.hint)
 
@@ -213,7 +215,7 @@ class _Line:
         with self._mutex:
             self._connection = made
         try:
-            refuse_shared(made, conninfo, self._place.name)
+            refuse_shared(made, conninfo, self._place.direct_name)
             yield made
         finally:
             with self._mutex:
