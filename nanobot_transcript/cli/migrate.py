@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from nanobot_transcript.cli.again import again, given
 from nanobot_transcript.cli.language import said
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, expanded, read_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, expanded, read_settings
 from nanobot_transcript.cli.output import amount, emit_json, listed, notice, number, printable, progress_bar
 from nanobot_transcript.cli.problems import NEGATIVE
 from nanobot_transcript.cli.tables import print_table
@@ -40,7 +41,10 @@ def migrate(
         bool, typer.Option("--check", help="Only compare both places, line by line; nothing is changed.")
     ] = False,
     json: JsonOption = False,
-    store: StoreOption = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Directory of the files, instead of store.dir.", readable=False),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Move the record into a database, or back into files.
