@@ -1,7 +1,7 @@
 """Moving a whole record: chat by chat, then what belongs to it. Interrupted at any moment, the next run goes on."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -215,7 +215,11 @@ class _Move(_Run):
 
 
 class _Check(_Run):
+    _known: Collection[str] = ()
+    """The chats that were carried, from one of the places into the other."""
+
     def run(self) -> MoveReport:
+        self._known = {*self.target.waypoints(self.source.identity), *self.source.waypoints(self.target.identity)}
         self.begin()
         self.each(self._compared)
         for part in self.parts:
@@ -226,6 +230,8 @@ class _Check(_Run):
         report, key = ChatReport(standing.session_key), standing.session_key
         found = compare(self.source.transcripts, self.target.transcripts, key, advance=self.moved)
         tell(found, report)
+        if found.missing and found.more and key not in self._known:
+            report.outcome = "other"
         report.lines = found.lines
         report.readers, report.readers_there = (
             seen_by_readers(place.record.store.backend, key) for place in (self.source, self.target)
