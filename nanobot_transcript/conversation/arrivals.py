@@ -123,7 +123,7 @@ class Reader:
             if arrival.from_bot:
                 self._recognise(arrival)
         except StoreError as error:
-            logger.warning("Names of members could not be saved: %s %s", error, error.hint)
+            logger.log(error.level(logging.WARNING), "Names of members could not be saved: %s %s", error, error.hint)
 
     def _recognise(self, arrival: Arrival) -> None:
         """When the bot that sent this has recorded it by itself, what this account calls it is known now, too."""

@@ -163,7 +163,14 @@ class Decider:
         try:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
         except StoreError as error:  # better no answer than four
-            logger.error("%s cannot claim %s: %s %s", self.agent.name, message.message_id, error, error.hint)
+            logger.log(
+                error.level(logging.ERROR),
+                "%s cannot claim %s: %s %s",
+                self.agent.name,
+                message.message_id,
+                error,
+                error.hint,
+            )
             self.ended(message, "failed", str(error))
             return None
         self._note_claim(message, choice, "claim_seen" if claim is None else "claimed")
@@ -220,7 +227,13 @@ class Decider:
             self._note_claim(message, choice, "taken_over")
             await take_over(claim)
         except StoreError as error:
-            logger.warning("%s does not stand by for %s: %s", self.agent.name, message.message_id, error)
+            logger.log(
+                error.level(logging.WARNING),
+                "%s does not stand by for %s: %s",
+                self.agent.name,
+                message.message_id,
+                error,
+            )
         except Exception:
             logger.exception("A message that another bot left unanswered could not be answered")
 

@@ -86,7 +86,9 @@ class Recorder:
         except InvalidEntryError:
             logger.exception("A message was delivered but cannot be recorded")
         except StoreError as error:
-            logger.warning("A message was delivered but not recorded yet: %s %s", error, error.hint)
+            logger.log(
+                error.level(logging.WARNING), "A message was delivered but not recorded yet: %s %s", error, error.hint
+            )
             self._do_later(self._write_later(write, hop_of))
 
     async def said_in_part(self, agent: AgentProfile, message: OutboundMessage, error: TranscriptError) -> None:
@@ -100,7 +102,12 @@ class Recorder:
         try:
             await self._store.edit(session_key, message_id, text, agent.name)
         except StoreError as error:
-            logger.warning("A card was replaced, but the record still has the old text: %s %s", error, error.hint)
+            logger.log(
+                error.level(logging.WARNING),
+                "A card was replaced, but the record still has the old text: %s %s",
+                error,
+                error.hint,
+            )
 
     async def _write(
         self,

@@ -110,7 +110,9 @@ class People:
                 open_ids={account: own.open_id} if own.open_id else {},
             )
         except StoreError as error:
-            logger.warning("%s is not entered among the members yet: %s %s", name, error, error.hint)
+            logger.log(
+                error.level(logging.WARNING), "%s is not entered among the members yet: %s %s", name, error, error.hint
+            )
 
     def still_here(self) -> None:
         """Say again that this process's bots run; who says nothing for 30 days loses the claim to a name."""

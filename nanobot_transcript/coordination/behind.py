@@ -41,7 +41,7 @@ class MarksBehind:
         try:
             self._read()
         except StoreError as error:
-            logger.warning("Marks cannot be read yet: %s", error)
+            logger.log(error.level(logging.WARNING), "Marks cannot be read yet: %s", error)
         threading.Thread(target=self._run, name="marks", daemon=True).start()
 
     @property
@@ -99,7 +99,9 @@ class MarksBehind:
                 self._write_next() if self._is_read else self._read()
                 pause = _SOON
             except StoreError as error:
-                logger.warning("Marks are kept in memory until they can be written: %s", error)
+                logger.log(
+                    error.level(logging.WARNING), "Marks are kept in memory until they can be written: %s", error
+                )
                 time.sleep(pause)
                 pause = min(2 * pause, _LATEST)
 

@@ -83,7 +83,7 @@ class OutboxServer:
                     if not (await self.send_next() or await self.revise_next()):
                         await first_of(ear.wait(self._look_every), self._stopping.wait())
                 except StoreError as error:
-                    logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
+                    logger.log(error.level(logging.WARNING), "The outbox cannot be used now: %s %s", error, error.hint)
                     await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
                 except Exception:
                     logger.exception("The outbox could not be served; next attempt in %.0f s", _AFTER_TROUBLE)

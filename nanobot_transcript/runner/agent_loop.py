@@ -196,5 +196,10 @@ class AgentLoop:
             try:
                 return (await self._store.recent(inbound.session_key, _HISTORY)).entries
             except StoreError as error:
-                logger.error("%s relies on its own memory, as the record cannot be read: %s", self.agent.name, error)
+                logger.log(
+                    error.level(logging.WARNING),
+                    "%s relies on its own memory, as the record cannot be read: %s",
+                    self.agent.name,
+                    error,
+                )
         return self._sessions.history(inbound.session_key)

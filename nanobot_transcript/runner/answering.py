@@ -153,7 +153,12 @@ class Answering:
         try:
             found = [await self._store.get(inbound.session_key, known) for known in ids_of(inbound.entry)]
         except StoreError as error:
-            logger.error("Whether %s was taken back cannot be told: %s", inbound.message_id, _with_hint(error))
+            logger.log(
+                error.level(logging.ERROR),
+                "Whether %s was taken back cannot be told: %s",
+                inbound.message_id,
+                _with_hint(error),
+            )
             return False
         return bool(found) and not any(found)  # what has no id was recorded, and cannot be looked up
 

@@ -130,7 +130,7 @@ class GapFiller:
             async with self._fallback(session_key, since, _AT_MOST) as entries:
                 await self._take_over(session_key, entries, listening)
         except TranscriptError as error:
-            logger.warning("no history for %s: %s %s", session_key, error, error.hint)
+            logger.log(error.level(logging.WARNING), "no history for %s: %s %s", session_key, error, error.hint)
             self._ask_again_later(session_key)
 
     async def _take_over(self, session_key: str, entries: Sequence[Entry], listening: float) -> None:

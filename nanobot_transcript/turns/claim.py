@@ -189,7 +189,7 @@ class Claim:
         try:
             others()
         except StoreError as error:  # it runs out by itself
-            logger.warning("A claim could not be released: %s", error)
+            logger.log(error.level(logging.WARNING), "A claim could not be released: %s", error)
             if until_known and isinstance(error, StoreUnavailableError):
                 threading.Thread(target=self._tell_again, args=(others,), name="claim", daemon=True).start()
 
@@ -203,7 +203,7 @@ class Claim:
             except StoreUnavailableError:
                 continue
             except StoreError as error:
-                logger.warning("A claim could not be released: %s", error)
+                logger.log(error.level(logging.WARNING), "A claim could not be released: %s", error)
             return
 
     async def __aenter__(self) -> Self:
@@ -221,7 +221,7 @@ class Claim:
         try:
             self.settle() if exc is None else self.release()
         except StoreError as error:  # it runs out by itself
-            logger.warning("A claim could not be released: %s", error)
+            logger.log(error.level(logging.WARNING), "A claim could not be released: %s", error)
         if self._telling is not None:
             await asyncio.to_thread(self._telling.join)
 
@@ -237,7 +237,7 @@ class Claim:
             except StoreBusyError:  # another process is at it, for a moment
                 pause = every / 10
             except StoreError as error:
-                logger.warning("A claim could not be renewed: %s", error)
+                logger.log(error.level(logging.WARNING), "A claim could not be renewed: %s", error)
 
 
 def is_answered(message: Entry, entries: Sequence[Entry], *, by: AgentProfile | None = None) -> bool:

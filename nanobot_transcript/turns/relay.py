@@ -132,7 +132,13 @@ class Relay:
         """Once, until it has heard something again."""
         if not self._is_deaf:
             self._is_deaf = True
-            logger.warning("%s does not hear other bots now: %s %s", self._agent.name, error, error.hint)
+            logger.log(
+                error.level(logging.WARNING),
+                "%s does not hear other bots now: %s %s",
+                self._agent.name,
+                error,
+                error.hint,
+            )
 
     async def _run_one(self, session_key: str, take: Callable[[str, Entry], Awaitable[None]]) -> None:
         async with aclosing(self.entries(session_key)) as entries:
@@ -239,7 +245,7 @@ class _Place:
         try:
             document = self._marks.get(_KIND, *self._named.values()) or {}
         except StoreError as error:
-            logger.warning("The position of the relay is unknown: %s", error)
+            logger.log(error.level(logging.WARNING), "The position of the relay is unknown: %s", error)
             return
         cursor = document.get("cursor")
         self.cursor = cursor if isinstance(cursor, str) else None
@@ -269,7 +275,9 @@ class _Place:
         try:
             self._marks.put(_KIND, {**self._named, **cursor, **place}, *self._named.values())
         except StoreError as error:
-            logger.warning("The position of the relay is kept only until the next restart: %s", error)
+            logger.log(
+                error.level(logging.WARNING), "The position of the relay is kept only until the next restart: %s", error
+            )
 
 
 def _texts(values: Any) -> tuple[str, ...]:

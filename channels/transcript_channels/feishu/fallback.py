@@ -141,13 +141,13 @@ class HistoryFallback:
         try:
             await self._lease.acquire(_names(session_key)[1], self._holder, self._options.rest)
         except StoreError as error:
-            logger.info("Another process may ask for the same history: %s", error)
+            logger.log(error.level(logging.INFO), "Another process may ask for the same history: %s", error)
 
     async def _release(self, grant: Grant) -> None:
         try:
             await self._lease.release(grant)
         except StoreError as error:
-            logger.info("A lease could not be released and will expire: %s", error)
+            logger.log(error.level(logging.INFO), "A lease could not be released and will expire: %s", error)
 
     # --- asking
 

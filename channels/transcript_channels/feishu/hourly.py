@@ -27,5 +27,10 @@ class HourlyCalls:
         try:
             return await self._budget.take(HISTORY, limit=self._limit, window=HOUR)
         except StoreError as error:
-            logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
+            logger.log(
+                error.level(logging.WARNING),
+                "The budget of calls cannot be read, so none is made: %s %s",
+                error,
+                error.hint,
+            )
             return False

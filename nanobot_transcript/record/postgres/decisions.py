@@ -171,7 +171,7 @@ class PostgresDecisionLog:
                 with self._changed:
                     self._waiting.extendleft(rows[::-1])
                     if not self._complained:
-                        logger.warning("Decisions wait until they can be logged: %s", error)
+                        logger.log(error.level(logging.WARNING), "Decisions wait until they can be logged: %s", error)
                     self._complained = True
                     self._changed.notify_all()
                 time.sleep(pause)

@@ -98,7 +98,7 @@ class PostgresMembers(MemberDirectory):
         except StoreError as error:
             # Names are not worth a message: who asks gets what this process knows.
             if str(error) != self._unreadable:
-                logger.warning("members are known from memory only: %s %s", error, error.hint)
+                logger.log(error.level(logging.WARNING), "members are known from memory only: %s %s", error, error.hint)
             self._unreadable = str(error)
 
     def _change(self, change: Change) -> None:
@@ -135,7 +135,9 @@ class PostgresMembers(MemberDirectory):
                 pause, self._unreadable = _SOON, ""
             except StoreError as error:
                 if str(error) != self._unreadable:
-                    logger.warning("members are known from memory only: %s %s", error, error.hint)
+                    logger.log(
+                        error.level(logging.WARNING), "members are known from memory only: %s %s", error, error.hint
+                    )
                 self._unreadable = str(error)
                 if self._pending:
                     self._ended.wait(pause)

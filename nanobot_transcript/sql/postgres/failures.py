@@ -52,10 +52,11 @@ _WORDS: Final = (
 
 def typed(error: psycopg.Error, where: str, setting: str = _SETTING) -> StoreError:
     """The StoreError for an error of the driver. ``where`` names the database, for a person, and ``setting`` is where
-    its address stands.
+    its address stands. That it is away is for its connections to say.
     """
     found = _typed(error, where)
     found.hint = found.hint.replace(_SETTING, setting)
+    found.is_told = isinstance(found, StoreUnavailableError) and is_lost(error)
     return found
 
 

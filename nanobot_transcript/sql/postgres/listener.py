@@ -183,8 +183,7 @@ class _Line:
                     self._serve(connection)
             except (psycopg.Error, StoreError) as error:
                 if not self.ended:
-                    level = logging.WARNING if pause == _SOON else logging.DEBUG  # once each time it is cut off
-                    self._failed(error, level)
+                    self._failed(error, is_first=pause == _SOON)
             except Exception:
                 logger.exception("What is told by other processes could not be heard")
             finally:
@@ -195,11 +194,14 @@ class _Line:
             os.close(self._awake)
             os.close(self._rouse)
 
-    def _failed(self, error: psycopg.Error | StoreError, level: int) -> None:
+    def _failed(self, error: psycopg.Error | StoreError, *, is_first: bool) -> None:
         place = self._place
         told = error if isinstance(error, StoreError) else typed(error, place.direct_name, place.direct_setting)
         self.failure = found = told
         said = "Nothing is heard from other processes until it is connected again: %s %s"
+        # Once each time it is cut off; where all lead to the same server, the other connections say it.
+        level = logging.WARNING if place.pooled else found.level(logging.WARNING)
+        level = level if is_first else logging.DEBUG
         logger.log(level, said, found, found.hint)
 
     def _rest(self, seconds: float) -> None:
