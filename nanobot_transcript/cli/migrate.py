@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["migrate"]
 
 _SHOWN: Final = 20
-_ROOMS: Final = ("posts", "queues", "questions", "mail")
+_TABLES: Final = ("posts", "queues", "questions", "mail")
 _NOTHING_NEW: Final = (
     "Next: start the bots that you have stopped. "
     "When all are in the new place, `{command} --check` compares everything."
@@ -81,7 +81,7 @@ def migrate(
 
 
 def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
-    from nanobot_transcript.cli.rooms import rooms_at
+    from nanobot_transcript.cli.kept_tables import kept_tables_at
     from nanobot_transcript.record.moving import move
 
     watched, label = _Watched(), said("Comparing") if check else said("Moving")
@@ -91,7 +91,11 @@ def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
         with progress_bar(label, watched.told) as watched.advance:
             carry = move.check if check else move.move
             return carry(
-                source, target, watched, spool_dir=spool, rooms=rooms_at(settings.hub.data_dir, settings.mail.store)
+                source,
+                target,
+                watched,
+                spool_dir=spool,
+                tables=kept_tables_at(settings.hub.data_dir, settings.mail.store),
             )
 
 
@@ -194,15 +198,15 @@ def _why_of_part(part: "PartReport") -> str:
     if part.part == "spool":
         told = "{messages} of this machine wait: start a bot with record.url, which hands them on, then run this again."
         return said(told, messages=amount(part.lacking, "message"))
-    if part.part in _ROOMS:
+    if part.part in _TABLES:
         told = "Not there, or not as they are here: {what}."
         return said(told, what=amount(part.lacking, "row"))
     return said("Not there: {what}.", what=_counted(part.part, part.lacking))
 
 
 def _counted(part: str, count: int) -> str:
-    if part in _ROOMS:
-        return said("{rows} of {room}", rows=amount(count, "row"), room=said(part))
+    if part in _TABLES:
+        return said("{rows} of {tables}", rows=amount(count, "row"), tables=said(part))
     if part == "marks":
         return amount(count, "place")
     return amount(count, "member") if part == "members" else amount(count, "decision")

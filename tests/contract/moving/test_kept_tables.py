@@ -8,10 +8,10 @@ import pytest
 from contract.moving.conftest import Open, Way
 from support.moves import say
 
-from nanobot_transcript.cli.rooms import rooms_at
+from nanobot_transcript.cli.kept_tables import kept_tables_at
 from nanobot_transcript.record import Record
+from nanobot_transcript.record.moving.kept_tables import POSTS
 from nanobot_transcript.record.moving.move import MoveReport, check, move
-from nanobot_transcript.record.moving.rooms import POSTS
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
@@ -85,7 +85,7 @@ def carry(tmp_path: Path) -> Carry:
     """``carry(source, target)`` moves all rooms; with ``only`` something else is done with them."""
 
     def carried(source: Record, target: Record, only: Carry = move) -> MoveReport:
-        return only(source, target, rooms=rooms_at(tmp_path / "hub", tmp_path / "hub" / "mail"))
+        return only(source, target, tables=kept_tables_at(tmp_path / "hub", tmp_path / "hub" / "mail"))
 
     return carried
 
