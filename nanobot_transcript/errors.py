@@ -61,7 +61,6 @@ TranscriptError
 Each error has a stable ``code``, a sentence for the person (``str(error)``), and a ``hint`` that says what to do next.
 """
 
-import logging
 from copy import copy
 from typing import ClassVar, Self
 
@@ -133,16 +132,10 @@ class TranscriptError(Exception):
     """
 
     code: ClassVar[str] = "transcript_error"
-    is_told: bool = False
-    """True where the log says it by itself, once: of a database that is away."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
-
-    def level(self, usual: int) -> int:
-        """The level (of ``logging``) at which whoever goes on without what failed says so."""
-        return logging.DEBUG if self.is_told else usual
 
     def about(self, whom: str) -> Self:
         """The same error with its sentence beginning with whom or what it is about.

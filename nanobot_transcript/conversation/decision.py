@@ -16,6 +16,7 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.choice import ClaimOpen, claim_score, is_contested, wants
 from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
@@ -164,7 +165,7 @@ class Decider:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
         except StoreError as error:  # better no answer than four
             logger.log(
-                error.level(logging.ERROR),
+                level_of(error, logging.ERROR),
                 "%s cannot claim %s: %s %s",
                 self.agent.name,
                 message.message_id,
@@ -228,7 +229,7 @@ class Decider:
             await take_over(claim)
         except StoreError as error:
             logger.log(
-                error.level(logging.WARNING),
+                level_of(error, logging.WARNING),
                 "%s does not stand by for %s: %s",
                 self.agent.name,
                 message.message_id,

@@ -11,6 +11,7 @@ from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.lines.fold import is_part_of
 
@@ -87,7 +88,10 @@ class Recorder:
             logger.exception("A message was delivered but cannot be recorded")
         except StoreError as error:
             logger.log(
-                error.level(logging.WARNING), "A message was delivered but not recorded yet: %s %s", error, error.hint
+                level_of(error, logging.WARNING),
+                "A message was delivered but not recorded yet: %s %s",
+                error,
+                error.hint,
             )
             self._do_later(self._write_later(write, hop_of))
 
@@ -103,7 +107,7 @@ class Recorder:
             await self._store.edit(session_key, message_id, text, agent.name)
         except StoreError as error:
             logger.log(
-                error.level(logging.WARNING),
+                level_of(error, logging.WARNING),
                 "A card was replaced, but the record still has the old text: %s %s",
                 error,
                 error.hint,

@@ -14,6 +14,7 @@ from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
@@ -111,7 +112,11 @@ class People:
             )
         except StoreError as error:
             logger.log(
-                error.level(logging.WARNING), "%s is not entered among the members yet: %s %s", name, error, error.hint
+                level_of(error, logging.WARNING),
+                "%s is not entered among the members yet: %s %s",
+                name,
+                error,
+                error.hint,
             )
 
     def still_here(self) -> None:

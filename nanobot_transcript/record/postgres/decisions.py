@@ -15,6 +15,7 @@ from nanobot_transcript.record.postgres.names import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.log import FORMAT, decision_record
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
 __all__ = ["PostgresDecisionLog"]
@@ -171,7 +172,9 @@ class PostgresDecisionLog:
                 with self._changed:
                     self._waiting.extendleft(rows[::-1])
                     if not self._complained:
-                        logger.log(error.level(logging.WARNING), "Decisions wait until they can be logged: %s", error)
+                        logger.log(
+                            level_of(error, logging.WARNING), "Decisions wait until they can be logged: %s", error
+                        )
                     self._complained = True
                     self._changed.notify_all()
                 time.sleep(pause)

@@ -16,6 +16,7 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.member_document import Document, empty
 from nanobot_transcript.store.members import Change, MemberDirectory
@@ -98,7 +99,9 @@ class PostgresMembers(MemberDirectory):
         except StoreError as error:
             # Names are not worth a message: who asks gets what this process knows.
             if str(error) != self._unreadable:
-                logger.log(error.level(logging.WARNING), "members are known from memory only: %s %s", error, error.hint)
+                logger.log(
+                    level_of(error, logging.WARNING), "members are known from memory only: %s %s", error, error.hint
+                )
             self._unreadable = str(error)
 
     def _change(self, change: Change) -> None:
@@ -136,7 +139,7 @@ class PostgresMembers(MemberDirectory):
             except StoreError as error:
                 if str(error) != self._unreadable:
                     logger.log(
-                        error.level(logging.WARNING), "members are known from memory only: %s %s", error, error.hint
+                        level_of(error, logging.WARNING), "members are known from memory only: %s %s", error, error.hint
                     )
                 self._unreadable = str(error)
                 if self._pending:

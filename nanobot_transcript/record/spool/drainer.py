@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, StoreUnavailableError
 from nanobot_transcript.record.spool.limits import pause_after
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import FarBackend
 from nanobot_transcript.store.lines.fold import is_op, is_part_of
@@ -186,7 +187,7 @@ class Drainer:
         return self._rest(self._pause(self._failures))
 
     def _say_kept(self, error: Exception) -> None:
-        if isinstance(error, StoreError) and error.is_told:
+        if isinstance(error, AwayError):
             logger.info("What is said is kept in %s until the database is back", self._spool.base)
             return
         told = logger.warning if isinstance(error, StoreError) else logger.exception

@@ -14,6 +14,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.postgres.failures import LOOK, is_lost, is_missing, typed
 from nanobot_transcript.sql.postgres.listener import Listener, hang_up
 from nanobot_transcript.sql.postgres.migrations import Part, migrate, refuse_newer, version
@@ -284,7 +285,7 @@ class Engine:
                     engine._get_to_know(made)
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
-                    if (found := typed(error, engine.place.name)).is_told:
+                    if isinstance(found := typed(error, engine.place.name), AwayError):
                         engine._outage.failed(found)
                     raise
                 finally:
@@ -304,10 +305,8 @@ class Engine:
             raise
 
 
-class _LostError(StoreUnavailableError):
+class _LostError(AwayError):
     """The connection broke in the middle."""
-
-    is_told: bool = True
 
 
 def _is_quiet(connection: Connection) -> bool:

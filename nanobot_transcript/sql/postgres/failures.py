@@ -5,6 +5,7 @@ from typing import Final
 import psycopg
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
+from nanobot_transcript.sql.away import AwayError
 
 __all__ = ["ENCODING", "LOOK", "is_lost", "is_missing", "typed"]
 
@@ -52,11 +53,10 @@ _WORDS: Final = (
 
 def typed(error: psycopg.Error, where: str, setting: str = _SETTING) -> StoreError:
     """The StoreError for an error of the driver. ``where`` names the database, for a person, and ``setting`` is where
-    its address stands. That it is away is for its connections to say.
+    its address stands.
     """
     found = _typed(error, where)
     found.hint = found.hint.replace(_SETTING, setting)
-    found.is_told = isinstance(found, StoreUnavailableError) and is_lost(error)
     return found
 
 
@@ -68,7 +68,8 @@ def _typed(error: psycopg.Error, where: str) -> StoreError:
         return StoreBusyError(f"{where}: {said}", hint=_CROWDED)
     if code in _BUSY:
         return StoreBusyError(f"{where}: {said}", hint=_AGAIN)
-    return StoreUnavailableError(f"{where}: {said}", hint=_HINTS.get(code, _hint_of(said)))
+    kind = AwayError if is_lost(error) else StoreUnavailableError
+    return kind(f"{where}: {said}", hint=_HINTS.get(code, _hint_of(said)))
 
 
 def is_lost(error: psycopg.Error) -> bool:

@@ -14,6 +14,7 @@ import psycopg
 from psycopg import sql
 
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.failures import typed
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.sql.postgres.poolers import refuse_shared
@@ -200,7 +201,7 @@ class _Line:
         self.failure = found = told
         said = "Nothing is heard from other processes until it is connected again: %s %s"
         # Once each time it is cut off; where all lead to the same server, the other connections say it.
-        level = logging.WARNING if place.pooled else found.level(logging.WARNING)
+        level = logging.WARNING if place.pooled else level_of(found, logging.WARNING)
         level = level if is_first else logging.DEBUG
         logger.log(level, said, found, found.hint)
 

@@ -40,8 +40,9 @@ async def test_that_its_database_is_away_and_that_it_is_back_is_said_once(site: 
         await site.until(lambda: "Until it is back" in running.log)
         await asyncio.to_thread(server.start)
         await site.until(lambda: "The database is back after" in running.log)
+        log = running.log
         assert await running.stop() == 0
-    loud = re.findall(r"^.* (?:WARNING|ERROR) +(.*)$", running.log, re.MULTILINE)
+    loud = re.findall(r"^.* (?:WARNING|ERROR) +(.*)$", log, re.MULTILINE)
     assert [line.partition(": ")[0] for line in loud] == ["nanobot_transcript.sql.postgres.outage"] * 2, loud
-    assert running.log.count(f":{server.port}/postgres") == 2, "where it begins, and where it is away"
-    assert "What is said is kept in" in running.log
+    assert log.count(f":{server.port}/postgres") == 2, "where it begins, and where it is away"
+    assert "What is said is kept in" in log

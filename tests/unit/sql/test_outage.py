@@ -5,9 +5,10 @@ import logging
 import pytest
 
 from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.sql.away import AwayError, level_of
 from nanobot_transcript.sql.postgres.outage import Outage
 
-AWAY = StoreUnavailableError("db is away.", hint="Start it.")
+AWAY = AwayError("db is away.", hint="Start it.")
 
 
 def test_it_is_said_once_until_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
@@ -36,8 +37,5 @@ def test_what_is_over_in_a_moment_is_not_told(caplog: pytest.LogCaptureFixture) 
 
 
 def test_who_goes_on_without_it_says_so_at_a_level_that_nobody_sees() -> None:
-    told = StoreUnavailableError("db is away.")
-    told.is_told = True
-    assert told.level(logging.ERROR) == logging.DEBUG
-    assert told.about("Alpha").level(logging.ERROR) == logging.DEBUG
-    assert AWAY.level(logging.ERROR) == logging.ERROR
+    assert level_of(AWAY, logging.ERROR) == level_of(AWAY.about("Alpha"), logging.ERROR) == logging.DEBUG
+    assert level_of(StoreUnavailableError("It is newer."), logging.ERROR) == logging.ERROR
