@@ -106,7 +106,7 @@ lock: ## resolve again and rewrite requirements/ (hashes, no addresses)
 	UV_SYSTEM_CERTS=1 $(BIN)/uv lock --quiet --upgrade
 	$(EXPORT) --only-group uv -o requirements/uv.txt >/dev/null
 	$(EXPORT) --group build --group test -o requirements/core.txt >/dev/null
-	$(EXPORT) --group build --group host -o requirements/demo.txt >/dev/null
+	$(EXPORT) --group build --group host --group database -o requirements/demo.txt >/dev/null
 	$(EXPORT) --group build --group host --group test --group browser --group mutants -o requirements/test.txt >/dev/null
 	$(EXPORT) --group build --group host --group test --group browser --group mutants --group lint --group node -o requirements/check.txt >/dev/null
 	$(EXPORT) --group build --group host-0-3-0 --group test -o requirements/nanobot-0.3.0.txt >/dev/null

@@ -18,15 +18,18 @@ def demo(
     lang: Annotated[
         Language | None, typer.Option("--lang", help="What the demo speaks; by default Chinese where LANG is Chinese.")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder: record, settings, logs.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep what is removed at the end: record, settings, logs.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Watch two real bots share one record, then talk to them.
 
     Everything runs on this machine in a temporary folder: a simulated Feishu group, a process for each of two bots, and
     a script for a model, or your own endpoint if OPENAI_API_KEY or OPENAI_BASE_URL is set (OPENAI_MODEL names the
-    model). After the scene you can go on typing, if there is a terminal. Exit code 1: something of the scene did not
-    happen. 4: your endpoint refused.
+    model). Where NANOBOT_TRANSCRIPT_RECORD__URL names a database, the record is there, in a schema of the demo's own
+    that is dropped at the end. After the scene you can go on typing, if there is a terminal. Exit code 1: something of
+    the scene did not happen. 4: your endpoint refused.
 
     \b
     Example:

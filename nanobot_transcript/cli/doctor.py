@@ -10,11 +10,12 @@ from nanobot_transcript.cli.findings import print_findings
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import emit_json
 from nanobot_transcript.cli.problems import DONE, NEGATIVE, USAGE
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from nanobot_transcript.finding import Finding
     from nanobot_transcript.record import Record
+    from nanobot_transcript.settings import LoadedSettings
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["doctor"]
@@ -51,21 +52,35 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
     found, loaded = settings.check(config, store)
     opened = None
     if loaded is not None:
-        record = loaded.open_record()
-        found += record.check()
+        record, told = _record(loaded)
+        found += told
         opened = _readable(record)
         found += settings.check_names(loaded, opened)
-        if opened is not None:
+        if record is not None and opened is not None:
             found += answers.check(record, noted=loaded.gate.log, untold=host.untold())
             found += judge.check(loaded, record)
         found += mailboxes.check(loaded)
-        found += mail.check(record.shelf(loaded.mail.store), archiving=loaded.mail.archive.enabled)
+        if record is not None and (opened is not None or loaded.record.address is None):
+            found += mail.check(record.shelf(loaded.mail.store), archiving=loaded.mail.archive.enabled)
         found += hub.check(loaded)
     return found + installation.check() + host.check(loaded, opened)
 
 
-def _readable(record: "Record") -> "GroupTranscriptStore | None":
+def _record(loaded: "LoadedSettings") -> "tuple[Record | None, list[Finding]]":
+    """The record and what it says of itself; None where the settings do not lead to one."""
+    from nanobot_transcript.finding import Finding
+
+    try:
+        record = loaded.open_record()
+    except ConfigError as error:
+        return None, [Finding("store", "error", str(error), error.hint)]
+    return record, record.check()
+
+
+def _readable(record: "Record | None") -> "GroupTranscriptStore | None":
     """The store for those who look into it; None when nobody can, which the record's own checks have told."""
+    if record is None:
+        return None
     try:
         record.require()
     except StoreError:

@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from nanobot_transcript.cli.again import again, given
 from nanobot_transcript.cli.language import said
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, expanded, read_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, expanded, read_settings
 from nanobot_transcript.cli.output import amount, emit_json, listed, notice, number, printable, progress_bar
 from nanobot_transcript.cli.problems import NEGATIVE
 from nanobot_transcript.cli.tables import print_table
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["migrate"]
 
 _SHOWN: Final = 20
-_ROOMS: Final = ("posts", "queues", "questions", "mail")
+_TABLES: Final = ("posts", "queues", "questions", "mail")
+_NOTHING_NEW: Final = (
+    "Next: start the bots that you have stopped. "
+    "When all are in the new place, `{command} --check` compares everything."
+)
 _OUTCOMES: Final = {
-    "other": "There is another transcript of this chat; nothing was moved. Move into another place.",
+    "other": "Another history of this chat is in the new place, and two are not joined: nothing of it was carried. "
+    "Purge it there, or move into another place.",
     "purged": "It was purged here after others had written there. Purge the same there.",
 }
 
@@ -40,7 +46,10 @@ def migrate(
         bool, typer.Option("--check", help="Only compare both places, line by line; nothing is changed.")
     ] = False,
     json: JsonOption = False,
-    store: StoreOption = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Directory of the files, instead of store.dir.", readable=False),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Move the record into a database, or back into files.
@@ -66,14 +75,13 @@ def migrate(
             emit_json(_document(report))
         else:
             _tell(report, check=check)
-            if report.is_fine and not check:
-                _tell_next(to)
+            _tell_next(report, to, check=check)
     if not report.is_fine:
         raise typer.Exit(NEGATIVE)
 
 
 def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
-    from nanobot_transcript.cli.rooms import rooms_at
+    from nanobot_transcript.cli.kept_tables import kept_tables_at
     from nanobot_transcript.record.moving import move
 
     watched, label = _Watched(), said("Comparing") if check else said("Moving")
@@ -83,7 +91,11 @@ def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
         with progress_bar(label, watched.told) as watched.advance:
             carry = move.check if check else move.move
             return carry(
-                source, target, watched, spool_dir=spool, rooms=rooms_at(settings.hub.data_dir, settings.mail.store)
+                source,
+                target,
+                watched,
+                spool_dir=spool,
+                tables=kept_tables_at(settings.hub.data_dir, settings.mail.store),
             )
 
 
@@ -111,18 +123,7 @@ class _Watched:
 
 def _tell(report: "MoveReport", *, check: bool) -> None:
     """What became of it, on stderr, and a table of what is not as it should be, on stdout."""
-    lines, moved = sum(chat.lines for chat in report.chats), sum(chat.moved for chat in report.chats)
-    speed = number(round(moved / max(0.001, report.seconds)))
-    places: dict[str, Any] = {"source": report.source, "target": report.target}
-    counts = {"lines": amount(lines, "line"), "chats": amount(len(report.chats), "chat")}
-    if check:
-        notice(said("{lines} of {chats} in {source}, compared with {target}.", **counts, **places))
-    else:
-        told = "Moved {moved} of {chats} from {source} to {target}, {speed} lines/s."
-        notice(said(told, moved=amount(moved, "line"), chats=counts["chats"], speed=speed, **places))
-    parts = [_counted(part.part, part.count) for part in report.parts if part.count and part.part != "spool"]
-    if parts:
-        notice(said("With them: {parts}.", parts=listed(parts)))
+    notice(_compared(report) if check else _moved_there(report))
     more = sum(chat.outcome == "more" for chat in report.chats)
     if more:
         notice(said("{chats} with more lines there: others have written there.", chats=amount(more, "chat")))
@@ -131,6 +132,36 @@ def _tell(report: "MoveReport", *, check: bool) -> None:
         told = "Left out {lines} that no reader is shown: `{verify}` tells which."
         notice(said(told, lines=amount(left_out, "line"), verify=again("verify")))
     _tell_problems(report)
+
+
+def _compared(report: "MoveReport") -> str:
+    """What there is."""
+    parts = [_counted(part.part, part.count) for part in report.parts if part.count and part.part != "spool"]
+    lines = amount(sum(chat.lines for chat in report.chats), "line")
+    told = said("{lines} of {chats} in {source}, compared with {target}.", lines=lines, **_places(report))
+    return _with(told, parts)
+
+
+def _moved_there(report: "MoveReport") -> str:
+    """What of it this run has brought."""
+    parts = [_counted(part.part, part.moved) for part in report.parts if part.moved]
+    lines = sum(chat.moved for chat in report.chats)
+    if not lines and not parts:
+        return said("Moved nothing of {chats} from {source} to {target}.", **_places(report))
+    if not lines:
+        told = "Moved no line of {chats} from {source} to {target}."
+        return _with(said(told, **_places(report)), parts)
+    speed = number(round(lines / max(0.001, report.seconds)))
+    told = "Moved {lines} of {chats} from {source} to {target}, {speed} lines/s."
+    return _with(said(told, lines=amount(lines, "line"), speed=speed, **_places(report)), parts)
+
+
+def _places(report: "MoveReport") -> dict[str, Any]:
+    return {"chats": amount(len(report.chats), "chat"), "source": report.source, "target": report.target}
+
+
+def _with(told: str, parts: list[str]) -> str:
+    return "\n".join([told, *([said("Besides: {parts}.", parts=listed(parts))] if parts else [])])
 
 
 def _tell_problems(report: "MoveReport") -> None:
@@ -167,27 +198,36 @@ def _why_of_part(part: "PartReport") -> str:
     if part.part == "spool":
         told = "{messages} of this machine wait: start a bot with record.url, which hands them on, then run this again."
         return said(told, messages=amount(part.lacking, "message"))
-    if part.part in _ROOMS:
+    if part.part in _TABLES:
         told = "Not there, or not as they are here: {what}."
         return said(told, what=amount(part.lacking, "row"))
     return said("Not there: {what}.", what=_counted(part.part, part.lacking))
 
 
 def _counted(part: str, count: int) -> str:
-    if part in _ROOMS:
-        return said("{rows} of {room}", rows=amount(count, "row"), room=said(part))
+    if part in _TABLES:
+        return said("{rows} of {tables}", rows=amount(count, "row"), tables=said(part))
     if part == "marks":
         return amount(count, "place")
     return amount(count, "member") if part == "members" else amount(count, "decision")
 
 
-def _tell_next(to: str) -> None:
-    """What a person does now."""
+def _tell_next(report: "MoveReport", to: str, *, check: bool) -> None:
+    """What a person does now; what keeps something from being moved says it for itself."""
     command = again(f"migrate --to {to}")
-    if to == "postgres":
-        notice(said("Next: stop each bot, run `{command}` again, start the bot with record.url.", command=command))
+    if check:
+        if any(chat.outcome == "missing" for chat in report.chats) or any(part.lacking for part in report.parts):
+            notice(said("Next: `{command}` brings what is not there yet.", command=command))
+        return
+    if not report.is_fine:
+        return
+    if not any(one.moved for one in (*report.chats, *report.parts)):
+        told = _NOTHING_NEW
+    elif to == "postgres":
+        told = "Next: stop each bot, run `{command}` again, start the bot with record.url."
     else:
-        notice(said("Next: stop each bot, run `{command}` again, start the bot without record.url.", command=command))
+        told = "Next: stop each bot, run `{command}` again, start the bot without record.url."
+    notice(said(told, command=command))
 
 
 def _document(report: "MoveReport") -> dict[str, Any]:
@@ -203,9 +243,9 @@ def _document(report: "MoveReport") -> dict[str, Any]:
 
 
 def _chat(chat: "ChatReport") -> dict[str, Any]:
-    document = asdict(chat)
+    document = asdict(chat) | {"problem": "" if chat.is_fine else _why(chat)}
     return {"session_key": document.pop("chat")} | document | {"left_out": dict(chat.left_out)}
 
 
 def _part(part: "PartReport") -> dict[str, Any]:
-    return asdict(part)
+    return asdict(part) | {"problem": _why_of_part(part)}

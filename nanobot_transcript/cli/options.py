@@ -47,7 +47,10 @@ NeededChat: TypeAlias = Annotated[str, _CHAT]
 StoreOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--store", metavar="DIR", help="Directory of the transcripts, instead of store.dir.", readable=False
+        "--store",
+        metavar="DIR",
+        help="Directory of the transcripts, instead of record.url and store.dir.",
+        readable=False,
     ),  # whether it can be read is for us to say, and for doctor
 ]
 ConfigOption: TypeAlias = Annotated[

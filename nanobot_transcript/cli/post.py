@@ -51,7 +51,7 @@ def post(
 ) -> None:
     """Say something in a group, from any process.
 
-    It is queued on disk, and a bot that is in the chat and serves the outbox sends it. With --answer, what people
+    It is queued in the record, and a bot that is in the chat and serves the outbox sends it. With --answer, what people
     reply in its thread and press on its card comes back here instead of reaching the bots. Exit code 1: it could not be
     sent, has expired, or nobody answered in time.
 

@@ -18,6 +18,7 @@ from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.identity import account_of, is_person
 from nanobot_transcript.session_key import split
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "fields_of", "record_entry"]
@@ -123,7 +124,9 @@ class Reader:
             if arrival.from_bot:
                 self._recognise(arrival)
         except StoreError as error:
-            logger.warning("Names of members could not be saved: %s %s", error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING), "Names of members could not be saved: %s %s", error, error.hint
+            )
 
     def _recognise(self, arrival: Arrival) -> None:
         """When the bot that sent this has recorded it by itself, what this account calls it is known now, too."""

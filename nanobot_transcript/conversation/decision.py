@@ -16,6 +16,7 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.choice import ClaimOpen, claim_score, is_contested, wants
 from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
@@ -163,7 +164,14 @@ class Decider:
         try:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
         except StoreError as error:  # better no answer than four
-            logger.error("%s cannot claim %s: %s %s", self.agent.name, message.message_id, error, error.hint)
+            logger.log(
+                level_of(error, logging.ERROR),
+                "%s cannot claim %s: %s %s",
+                self.agent.name,
+                message.message_id,
+                error,
+                error.hint,
+            )
             self.ended(message, "failed", str(error))
             return None
         self._note_claim(message, choice, "claim_seen" if claim is None else "claimed")
@@ -220,7 +228,13 @@ class Decider:
             self._note_claim(message, choice, "taken_over")
             await take_over(claim)
         except StoreError as error:
-            logger.warning("%s does not stand by for %s: %s", self.agent.name, message.message_id, error)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "%s does not stand by for %s: %s",
+                self.agent.name,
+                message.message_id,
+                error,
+            )
         except Exception:
             logger.exception("A message that another bot left unanswered could not be answered")
 

@@ -11,6 +11,7 @@ from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.lines.fold import is_part_of
 
@@ -86,7 +87,12 @@ class Recorder:
         except InvalidEntryError:
             logger.exception("A message was delivered but cannot be recorded")
         except StoreError as error:
-            logger.warning("A message was delivered but not recorded yet: %s %s", error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "A message was delivered but not recorded yet: %s %s",
+                error,
+                error.hint,
+            )
             self._do_later(self._write_later(write, hop_of))
 
     async def said_in_part(self, agent: AgentProfile, message: OutboundMessage, error: TranscriptError) -> None:
@@ -100,7 +106,12 @@ class Recorder:
         try:
             await self._store.edit(session_key, message_id, text, agent.name)
         except StoreError as error:
-            logger.warning("A card was replaced, but the record still has the old text: %s %s", error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "A card was replaced, but the record still has the old text: %s %s",
+                error,
+                error.hint,
+            )
 
     async def _write(
         self,

@@ -13,6 +13,7 @@ from nanobot_transcript.conversation.ports import Groups
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError
 from nanobot_transcript.identity import is_person, sender_ids
+from nanobot_transcript.sql.away import level_of
 
 __all__ = ["Lists"]
 
@@ -195,7 +196,7 @@ class Lists:
             self._due[session_key] = self._clock() + (_SOONER if _may_pass(error) else _HOPELESS)
             self._complain("The members of a group are unknown and are shown by id", error)
         except StoreError as error:
-            logger.warning("Names could not be saved: %s %s", error, error.hint)
+            logger.log(level_of(error, logging.WARNING), "Names could not be saved: %s %s", error, error.hint)
         else:
             if sender and sender not in people:
                 self._strangers[session_key, sender] = self._clock() + _HOPELESS
@@ -217,7 +218,12 @@ class Lists:
                 self._people.sits(session_key, account)
             self._note_titles(account, {key: title for key, title in titles.items() if title})
         except StoreError as error:
-            logger.warning("The groups that a bot is in could not be saved: %s %s", error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "The groups that a bot is in could not be saved: %s %s",
+                error,
+                error.hint,
+            )
 
     def _note_titles(self, account: str, titles: dict[str, str]) -> None:
         members = self._people.members
@@ -227,7 +233,9 @@ class Lists:
             try:
                 members.remember_chat(session_key, title)
             except StoreError as error:
-                logger.warning("The names of groups could not be saved: %s %s", error, error.hint)
+                logger.log(
+                    level_of(error, logging.WARNING), "The names of groups could not be saved: %s %s", error, error.hint
+                )
                 return
             self._titles.answered((account, session_key))
 
@@ -236,7 +244,9 @@ class Lists:
         try:
             await asyncio.to_thread(note, *args)
         except StoreError as error:
-            logger.warning("The members of groups could not be saved: %s %s", error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING), "The members of groups could not be saved: %s %s", error, error.hint
+            )
 
     def _complain(self, what: str, error: PlatformError) -> None:
         if what not in self._complained:

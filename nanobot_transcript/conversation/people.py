@@ -14,6 +14,7 @@ from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
@@ -110,7 +111,13 @@ class People:
                 open_ids={account: own.open_id} if own.open_id else {},
             )
         except StoreError as error:
-            logger.warning("%s is not entered among the members yet: %s %s", name, error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "%s is not entered among the members yet: %s %s",
+                name,
+                error,
+                error.hint,
+            )
 
     def still_here(self) -> None:
         """Say again that this process's bots run; who says nothing for 30 days loses the claim to a name."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import Marks, digest_of
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
+from nanobot_transcript.sql.away import level_of
 
 __all__ = ["DIGEST", "MarksBehind"]
 
@@ -41,7 +42,7 @@ class MarksBehind:
         try:
             self._read()
         except StoreError as error:
-            logger.warning("Marks cannot be read yet: %s", error)
+            logger.log(level_of(error, logging.WARNING), "Marks cannot be read yet: %s", error)
         threading.Thread(target=self._run, name="marks", daemon=True).start()
 
     @property
@@ -99,7 +100,9 @@ class MarksBehind:
                 self._write_next() if self._is_read else self._read()
                 pause = _SOON
             except StoreError as error:
-                logger.warning("Marks are kept in memory until they can be written: %s", error)
+                logger.log(
+                    level_of(error, logging.WARNING), "Marks are kept in memory until they can be written: %s", error
+                )
                 time.sleep(pause)
                 pause = min(2 * pause, _LATEST)
 

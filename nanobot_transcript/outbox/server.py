@@ -20,6 +20,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.outbox.contract import Postbox
 from nanobot_transcript.outbox.values import Job, Receipt, Revision
+from nanobot_transcript.sql.away import level_of
 
 __all__ = ["OutboxServer", "Revise", "Send"]
 
@@ -83,7 +84,9 @@ class OutboxServer:
                     if not (await self.send_next() or await self.revise_next()):
                         await first_of(ear.wait(self._look_every), self._stopping.wait())
                 except StoreError as error:
-                    logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
+                    logger.log(
+                        level_of(error, logging.WARNING), "The outbox cannot be used now: %s %s", error, error.hint
+                    )
                     await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
                 except Exception:
                     logger.exception("The outbox could not be served; next attempt in %.0f s", _AFTER_TROUBLE)

@@ -124,6 +124,6 @@ def _at(address: str, options: dict[str, Any]) -> Record:
     except ImportError as error:
         raise ConfigError(
             f"A record in PostgreSQL needs a driver that is not installed: {error}.",
-            hint="pip install 'nanobot-transcript[postgres]'",
+            hint="pip install 'nanobot-transcript[postgres]', or from a clone: pip install '.[postgres]'.",
         ) from error
     return PostgresRecord(address, **options)

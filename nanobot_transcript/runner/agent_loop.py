@@ -20,6 +20,7 @@ from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.replying import AnswerLimits, Replies
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import Claim, is_answered
@@ -196,5 +197,10 @@ class AgentLoop:
             try:
                 return (await self._store.recent(inbound.session_key, _HISTORY)).entries
             except StoreError as error:
-                logger.error("%s relies on its own memory, as the record cannot be read: %s", self.agent.name, error)
+                logger.log(
+                    level_of(error, logging.WARNING),
+                    "%s relies on its own memory, as the record cannot be read: %s",
+                    self.agent.name,
+                    error,
+                )
         return self._sessions.history(inbound.session_key)

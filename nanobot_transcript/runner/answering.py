@@ -18,6 +18,7 @@ from nanobot_transcript.identity import AgentProfile, is_bot
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.replying import Replies
 from nanobot_transcript.runner.sessions import Sessions
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.claim import Claim
 from nanobot_transcript.turns.speakers import id_at, ids_of
@@ -153,7 +154,12 @@ class Answering:
         try:
             found = [await self._store.get(inbound.session_key, known) for known in ids_of(inbound.entry)]
         except StoreError as error:
-            logger.error("Whether %s was taken back cannot be told: %s", inbound.message_id, _with_hint(error))
+            logger.log(
+                level_of(error, logging.ERROR),
+                "Whether %s was taken back cannot be told: %s",
+                inbound.message_id,
+                _with_hint(error),
+            )
             return False
         return bool(found) and not any(found)  # what has no id was recorded, and cannot be looked up
 

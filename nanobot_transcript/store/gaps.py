@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
+from nanobot_transcript.sql.away import level_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -136,7 +137,7 @@ class GapFiller:
         try:
             yield
         except TranscriptError as error:
-            logger.warning("no history for %s: %s %s", session_key, error, error.hint)
+            logger.log(level_of(error, logging.WARNING), "no history for %s: %s %s", session_key, error, error.hint)
             self._ask_again_later(session_key)
 
     async def _take_over(self, session_key: str, entries: Sequence[Entry], listening: float) -> None:

@@ -22,6 +22,7 @@ from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.speakers import id_at, ids_of, talk_of
 
@@ -189,7 +190,7 @@ class Claim:
         try:
             others()
         except StoreError as error:  # it runs out by itself
-            logger.warning("A claim could not be released: %s", error)
+            logger.log(level_of(error, logging.WARNING), "A claim could not be released: %s", error)
             if until_known and isinstance(error, StoreUnavailableError):
                 threading.Thread(target=self._tell_again, args=(others,), name="claim", daemon=True).start()
 
@@ -203,7 +204,7 @@ class Claim:
             except StoreUnavailableError:
                 continue
             except StoreError as error:
-                logger.warning("A claim could not be released: %s", error)
+                logger.log(level_of(error, logging.WARNING), "A claim could not be released: %s", error)
             return
 
     async def __aenter__(self) -> Self:
@@ -221,7 +222,7 @@ class Claim:
         try:
             self.settle() if exc is None else self.release()
         except StoreError as error:  # it runs out by itself
-            logger.warning("A claim could not be released: %s", error)
+            logger.log(level_of(error, logging.WARNING), "A claim could not be released: %s", error)
         if self._telling is not None:
             await asyncio.to_thread(self._telling.join)
 
@@ -237,7 +238,7 @@ class Claim:
             except StoreBusyError:  # another process is at it, for a moment
                 pause = every / 10
             except StoreError as error:
-                logger.warning("A claim could not be renewed: %s", error)
+                logger.log(level_of(error, logging.WARNING), "A claim could not be renewed: %s", error)
 
 
 def is_answered(message: Entry, entries: Sequence[Entry], *, by: AgentProfile | None = None) -> bool:

@@ -18,6 +18,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, speaker, wrote
 from nanobot_transcript.platform import is_unfinished
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.ageing import age_ms
@@ -132,7 +133,13 @@ class Relay:
         """Once, until it has heard something again."""
         if not self._is_deaf:
             self._is_deaf = True
-            logger.warning("%s does not hear other bots now: %s %s", self._agent.name, error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "%s does not hear other bots now: %s %s",
+                self._agent.name,
+                error,
+                error.hint,
+            )
 
     async def _run_one(self, session_key: str, take: Callable[[str, Entry], Awaitable[None]]) -> None:
         async with aclosing(self.entries(session_key)) as entries:
@@ -239,7 +246,7 @@ class _Place:
         try:
             document = self._marks.get(_KIND, *self._named.values()) or {}
         except StoreError as error:
-            logger.warning("The position of the relay is unknown: %s", error)
+            logger.log(level_of(error, logging.WARNING), "The position of the relay is unknown: %s", error)
             return
         cursor = document.get("cursor")
         self.cursor = cursor if isinstance(cursor, str) else None
@@ -269,7 +276,11 @@ class _Place:
         try:
             self._marks.put(_KIND, {**self._named, **cursor, **place}, *self._named.values())
         except StoreError as error:
-            logger.warning("The position of the relay is kept only until the next restart: %s", error)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "The position of the relay is kept only until the next restart: %s",
+                error,
+            )
 
 
 def _texts(values: Any) -> tuple[str, ...]:

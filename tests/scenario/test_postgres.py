@@ -1,6 +1,7 @@
 """The two gateways once more, with the record in PostgreSQL and each bot in a home of its own."""
 
 import asyncio
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -181,10 +182,67 @@ async def test_gateways_that_start_without_the_database_answer_once_it_is_there(
 @pytest.mark.parametrize("host", ["nanobot", "runner"])
 async def test_the_demo_plays_with_its_record_in_a_database(host: str, cluster: Cluster, tmp_path: Path) -> None:
     pytest.importorskip("nanobot")
-    demo = Demo(tmp_path, "--host", host, "--json", **variables(cluster, f"demo_{host}"))
+    schema = f"mine_{host}"
+    with open_record(f"{cluster.url}#{schema}") as mine:  # what a person has of their own stays as it is
+        for account, name in (("cli_mine", "Alpha"), ("cli_too", "Beta")):
+            mine.members.remember_bot(account, name)
+        demo = Demo(tmp_path, "--host", host, "--json", **variables(cluster, schema))
+        try:
+            assert await asyncio.to_thread(demo.end) == 0, demo.seen
+            demo.expect_all_scenes()
+            assert "(schema demo_" in demo.document["transcript"]["store"]
+            assert "the schema with the transcript is dropped from the database" in " ".join(demo.seen.split())
+            assert "entries in the database" in demo.seen
+        finally:
+            demo.close()
+        assert (mine.store.chats(), {bot.account for bot in mine.members.bots()}) == ([], {"cli_mine", "cli_too"})
+    assert demo_schemas(cluster) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_demo_that_is_stopped_leaves_no_schema(
+    number: signal.Signals, cluster: Cluster, tmp_path: Path
+) -> None:
+    demo = Demo(tmp_path, "--host", "runner", **variables(cluster, "mine_stopped"))
     try:
-        assert await asyncio.to_thread(demo.end) == 0, demo.seen
-        demo.expect_all_scenes()
-        assert not (tmp_path / "home" / ".nanobot" / "transcripts").exists()
+        await asyncio.to_thread(demo.until, "4  An open question")
+        assert len(demo_schemas(cluster)) == 1
+        demo.signal(number)
+        assert await asyncio.to_thread(demo.end) == 130, demo.seen
+        demo.expect_nothing_left()
     finally:
         demo.close()
+    assert demo_schemas(cluster) == []
+
+
+async def test_at_a_terminal_the_page_shows_the_group_that_is_in_the_database(cluster: Cluster, tmp_path: Path) -> None:
+    demo = Demo(tmp_path, "--host", "runner", terminal=True, NO_COLOR="1", **variables(cluster, "mine_page"))
+    try:
+        at = await asyncio.to_thread(demo.until, "in a schema of its own: demo_")
+        await asyncio.to_thread(demo.until, "RECORD__SCHEMA=demo_", after=at)
+        await asyncio.to_thread(demo.until, "Chen │ ", after=at)
+        await asyncio.to_thread(demo.post_on_the_page, "@Beta recap", by="Alpha")
+        await asyncio.to_thread(demo.until, "Beta │ People said", after=at)
+        demo.type("/quit")
+        assert await asyncio.to_thread(demo.end) == 0, demo.seen
+    finally:
+        demo.close()
+    assert demo_schemas(cluster) == []
+
+
+async def test_a_demo_whose_database_is_away_says_so_at_once(tmp_path: Path) -> None:
+    away = {"NANOBOT_TRANSCRIPT_RECORD__URL": "postgresql://bot:hunter2@127.0.0.1:1/db"}
+    demo = Demo(tmp_path, "--host", "runner", **away)
+    try:
+        assert await asyncio.to_thread(demo.end) == 3, demo.seen
+    finally:
+        demo.close()
+    assert "Connection refused" in demo.seen
+    assert "Hint: See whether PostgreSQL runs" in demo.seen
+    assert "hunter2" not in demo.seen
+    demo.expect_nothing_left()
+
+
+def demo_schemas(cluster: Cluster) -> list[str]:
+    """The schemas of demos that are there now."""
+    return [name for (name,) in cluster.execute("SELECT nspname::text FROM pg_namespace WHERE nspname LIKE 'demo\\_%'")]

@@ -13,6 +13,7 @@ from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import split
+from nanobot_transcript.sql.away import level_of
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
 from transcript_channels.feishu.hourly import HISTORY, HourlyCalls
 from transcript_channels.feishu.platform import FEISHU
@@ -145,13 +146,13 @@ class HistoryFallback:
         try:
             await self._lease.acquire(_names(session_key)[1], self._holder, self._options.rest)
         except StoreError as error:
-            logger.info("Another process may ask for the same history: %s", error)
+            logger.log(level_of(error, logging.INFO), "Another process may ask for the same history: %s", error)
 
     async def _release(self, grant: Grant) -> None:
         try:
             await self._lease.release(grant)
         except StoreError as error:
-            logger.info("A lease could not be released and will expire: %s", error)
+            logger.log(level_of(error, logging.INFO), "A lease could not be released and will expire: %s", error)
 
     # --- asking
 

@@ -6,6 +6,7 @@ from typing import Final
 from nanobot_transcript.coordination.contract import HOUR, Budget
 from nanobot_transcript.coordination.doors import AsyncBudget
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.sql.away import level_of
 
 __all__ = ["HISTORY", "HourlyCalls"]
 
@@ -27,5 +28,10 @@ class HourlyCalls:
         try:
             return await self._budget.take(HISTORY, limit=self._limit, window=HOUR)
         except StoreError as error:
-            logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "The budget of calls cannot be read, so none is made: %s %s",
+                error,
+                error.hint,
+            )
             return False

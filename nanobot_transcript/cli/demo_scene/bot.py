@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from nanobot_transcript.cli.demo_scene.failure import DemoError
+from nanobot_transcript.cli.demo_scene.place import DemoPlace
 from nanobot_transcript.cli.demo_scene.process import Process
 from nanobot_transcript.cli.language import said
 from transcript_channels.simulator import App
@@ -19,11 +20,11 @@ _START_SECONDS: Final = 150.0  # after an installation Python first has to compi
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What a bot needs to know: the addresses of ``platform`` and ``model`` on loopback, the folder of the record."""
+    """What a bot needs to know: the addresses of ``platform`` and ``model`` on loopback, and where the record is."""
 
     platform: str
     model: str
-    record: Path
+    record: DemoPlace
 
 
 class Bot(Process, ABC):
@@ -42,7 +43,7 @@ class Bot(Process, ABC):
         """Start it and wait for its long connection. Raises DemoError when it ends early or takes too long."""
         began = time.monotonic()
         self.home.mkdir(mode=0o700)
-        await self._begin(self._prepare(places), self._variables(places))
+        await self._begin(self._prepare(places), self._variables(places) | places.record.variables)
         await self._connected(began)
         self.started_in = time.monotonic() - began
 

@@ -53,7 +53,7 @@ class NanobotBot(Bot):
     def _variables(self, places: Places) -> dict[str, str]:
         return {
             "NANOBOT_TRANSCRIPT_FEISHU__BASE_URL": places.platform,
-            "NANOBOT_TRANSCRIPT_STORE__DIR": str(places.record),
+            "NANOBOT_TRANSCRIPT_STORE__DIR": str(places.record.folder),
             "NANOBOT_TRANSCRIPT_GROUPS__MODE": "gate",
             "NANOBOT_TRANSCRIPT_RELAY__MODE": "mentions",
             "NANOBOT_TRANSCRIPT_HISTORY__ENABLED": "false",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from nanobot_transcript.cli.demo_scene.failure import DemoError
+from nanobot_transcript.cli.demo_scene.place import DemoPlace
 from nanobot_transcript.cli.demo_scene.process import Process
 from nanobot_transcript.cli.language import said
 
@@ -28,12 +29,12 @@ class Page(Process):
         super().__init__(home)
         self.address: str = ""
 
-    async def start(self, record: Path) -> None:
-        """Start it over the folder of the record. Raises DemoError when it does not come up."""
+    async def start(self, record: DemoPlace) -> None:
+        """Start it over the record. Raises DemoError when it does not come up."""
         began = time.monotonic()
         self.home.mkdir(mode=0o700)
-        command = ["serve", "--port", "0", "--jsonl", "--store", str(record)]
-        await self._begin([sys.executable, "-m", "nanobot_transcript", *command], self._variables())
+        command = ["serve", "--port", "0", "--jsonl"]
+        await self._begin([sys.executable, "-m", "nanobot_transcript", *command], self._variables(record))
         while not self.address:
             if self.ended:
                 raise DemoError(said("The hub stopped while starting."))
@@ -72,8 +73,9 @@ class Page(Process):
             raise DemoError(text)
         return text
 
-    def _variables(self) -> dict[str, str]:
-        return {
+    def _variables(self, record: DemoPlace) -> dict[str, str]:
+        return record.variables | {
+            "NANOBOT_TRANSCRIPT_STORE__DIR": str(record.folder),
             "NANOBOT_TRANSCRIPT_HUB__DATA_DIR": str(self.home / "data"),
             "NANOBOT_TRANSCRIPT_MAIL__STORE": str(self.home / "mail"),
         }

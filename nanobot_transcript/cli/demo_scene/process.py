@@ -12,8 +12,6 @@ __all__ = ["Process"]
 _END_SECONDS: Final = 5.0
 _LOG_LINES: Final = 12
 _PASSED_ON: Final = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
-_OF_THE_RECORD: Final = "NANOBOT_TRANSCRIPT_RECORD__"
-"""Before the names of the variables that say where the record is when it is not in the demo's folder."""
 _NOWHERE: Final = "http://127.0.0.1:9"
 
 
@@ -78,8 +76,7 @@ class Process:
             )
 
     def _environment(self) -> dict[str, str]:
-        """What the process may know: nothing of the person's own keys, proxies, settings and folders, but for
-        a database that keeps the record.
+        """What the process may know: nothing of the person's own keys, proxies, settings and folders.
 
         A proxy that is not there keeps every HTTP library from leaving this machine.
         """
@@ -90,7 +87,6 @@ class Process:
         scratch.mkdir(mode=0o700)
         return {
             **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-            **{name: value for name, value in os.environ.items() if name.startswith(_OF_THE_RECORD)},
             **dict.fromkeys(proxies, _NOWHERE),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
             **{name: str(self.home / folder) for name, folder in folders.items()},

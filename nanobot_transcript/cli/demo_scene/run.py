@@ -17,6 +17,7 @@ from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.hosts import Host, HostName, host_named
 from nanobot_transcript.cli.demo_scene.mind import ScriptedMind
+from nanobot_transcript.cli.demo_scene.place import DemoPlace
 from nanobot_transcript.cli.demo_scene.scene import Scene
 from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.cli.demo_scene.talking import Talking
@@ -35,15 +36,21 @@ def run(host: HostName, *, keep: bool, json: bool) -> int:
     """Play the demo and return the command's exit code. Raises HostError when what it needs is not installed."""
     version = host_named(host).require()
     folder = Path(tempfile.mkdtemp(prefix="transcript-demo-"))
+    place = DemoPlace(folder)
     try:
-        demo = _Demo(folder, host_named(host), version, keep=keep, json=json)
+        place = DemoPlace.from_environment(folder / "record")
+        demo = _Demo(folder, place, host_named(host), version, keep=keep, json=json)
         return asyncio.run(_until_signalled(demo.run()))
     finally:
-        if keep:
-            with contextlib.suppress(OSError):  # the terminal may be gone
-                notice(said("Kept: {folder}", folder=folder))
-        else:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            _tell_kept(folder, place) if keep else place.remove()
+        if not keep:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tell_kept(folder: Path, place: DemoPlace) -> None:
+    both = said("Kept: {folder}, and the schema {schema} in the database", folder=folder, schema=place.schema)
+    notice(both if place.schema else said("Kept: {folder}", folder=folder))
 
 
 async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
@@ -70,14 +77,15 @@ async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
 class _Demo:
     """One run of it."""
 
-    def __init__(self, folder: Path, host: Host, version: str, *, keep: bool, json: bool) -> None:
+    def __init__(self, folder: Path, place: DemoPlace, host: Host, version: str, *, keep: bool, json: bool) -> None:
         self._version: str = version
         self._keep: bool = keep
         self._json: bool = json
         self._began: float = time.monotonic()
         self._screen: Screen = Screen(aside=json)
         self._goes_on: bool = not json and sys.stdin.isatty() and sys.stdout.isatty()
-        self._world: World = World(folder, Endpoint.from_environment() or ScriptedMind(), host, page=self._goes_on)
+        mind = Endpoint.from_environment() or ScriptedMind()
+        self._world: World = World(folder, place, mind, host, page=self._goes_on)
         self._chronicle: Chronicle = Chronicle(self._world, self._screen.show)
 
     async def run(self) -> int:
@@ -102,20 +110,20 @@ class _Demo:
             world.page.show()
         await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
-        if (self._goes_on or self._keep) and world.transcript is not None:
-            screen.place(world.transcript, world.place, follow=self._goes_on, kept=self._keep)
+        if (self._goes_on or self._keep) and (world.place.schema or world.transcript is not None):
+            screen.place(world.place, world.transcript, follow=self._goes_on, kept=self._keep)
         if self._goes_on:
             await Talking(world, screen).run()
             tally = await self._count()
         if not self._keep:
-            screen.farewell(world.host)
+            screen.farewell(world.host, world.place)
         screen.settings(world.host)
         return tally
 
     async def _count(self) -> Tally:
         await self._world.recorded()
         tally = await asyncio.to_thread(count, self._world)
-        self._screen.tally(tally)
+        self._screen.tally(tally, self._world.place)
         if not tally.exact:
             raise DemoError(said("Messages and entries do not match."))
         return tally

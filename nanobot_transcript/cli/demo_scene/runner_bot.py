@@ -54,7 +54,7 @@ class RunnerBot(Bot):
         mind = {"kind": "openai", "model": "demo", "base_url": places.model, "api_key": self.app.name}
         agent = {"name": self.app.name, "app_secret": "${BOT_SECRET}", "instructions": _MANNERS, "responder": mind}
         return {
-            "store": {"dir": str(places.record)},
+            "store": {"dir": str(places.record.folder)},
             "feishu": {"base_url": places.platform},
             "history": {"enabled": False},
             "relay": {"mode": "mentions"},

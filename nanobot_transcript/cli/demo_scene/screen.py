@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.cli.demo_scene.bot import Bot
     from nanobot_transcript.cli.demo_scene.chronicle import Event
     from nanobot_transcript.cli.demo_scene.hosts import Host
+    from nanobot_transcript.cli.demo_scene.place import DemoPlace
     from nanobot_transcript.cli.demo_scene.tally import Tally
 
 __all__ = ["NAME_WIDTH", "Screen", "command"]
@@ -105,24 +106,33 @@ class Screen:
         if page:
             self._labelled(said("page"), said("{page}  (open it in a browser: the group, live)", page=page))
 
-    def tally(self, tally: "Tally") -> None:
+    def tally(self, tally: "Tally", place: "DemoPlace") -> None:
         """The numbers."""
         self._line()
-        self._line(tally.sentence(), style="bold green" if tally.exact else "bold red")
+        self._line(tally.sentence(in_a_file=not place.schema), style="bold green" if tally.exact else "bold red")
 
-    def place(self, transcript: Path | None, store: Path, *, follow: bool, kept: bool) -> None:
+    def place(self, place: "DemoPlace", transcript: Path | None, *, follow: bool, kept: bool) -> None:
         """Where the transcript lies and how to look at it; ``follow``: while the demo goes on."""
         self._line()
-        self._line(said("The transcript is a plain file of JSON lines:"))
-        self._uncut(f"  {transcript}")
+        if place.schema:
+            self._line(said("The transcript is in the database, in a schema of its own: {schema}", schema=place.schema))
+        else:
+            self._line(said("The transcript is a plain file of JSON lines:"))
+            self._uncut(f"  {transcript}")
         while_it_runs = said("To look at it from another terminal while the demo runs:")
         self._line(said("To look at it:") if kept and not follow else while_it_runs)
-        self._uncut(f"  {command()} tail {'-f ' if follow else ''}--store {shlex.quote(str(store))}")
+        tail = f"{command()} tail{' -f' if follow else ''}"
+        if place.schema:
+            self._uncut(f"  NANOBOT_TRANSCRIPT_RECORD__SCHEMA={place.schema} {tail}")
+        else:
+            self._uncut(f"  {tail} --store {shlex.quote(str(place.folder))}")
 
-    def farewell(self, host: "Host") -> None:
-        """What becomes of the files."""
+    def farewell(self, host: "Host", place: "DemoPlace") -> None:
+        """What becomes of what was written."""
         self._line()
-        self._line(said("The bots stop now, and their folder with the transcript is deleted. To keep it:"))
+        folder = "The bots stop now, and their folder with the transcript is deleted. To keep it:"
+        schema = "The bots stop now, and the schema with the transcript is dropped from the database. To keep it:"
+        self._line(said(schema if place.schema else folder))
         options = "--keep" if host.name == "nanobot" else f"--host {host.name} --keep"
         self._uncut(f"  make demo ARGS={shlex.quote(options)}")
         self._uncut(f"  nanobot-transcript demo {options}")

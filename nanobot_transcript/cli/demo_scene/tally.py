@@ -29,11 +29,13 @@ class Tally:
         broken = self.duplicates or self.torn_lines or self.foreign_lines
         return not (self.missing or self.repeated or self.strangers or broken)
 
-    def sentence(self) -> str:
+    def sentence(self, *, in_a_file: bool) -> str:
         """The numbers for a person."""
         recalled = said(", {count} taken back", count=self.taken_back) if self.taken_back else ""
+        file = "{said} in the group{recalled}, {entries} entries in the file"
+        database = "{said} in the group{recalled}, {entries} entries in the database"
         numbers = said(
-            "{said} in the group{recalled}, {entries} entries in the file",
+            file if in_a_file else database,
             said=self.messages - self.taken_back,
             recalled=recalled,
             entries=self.entries,

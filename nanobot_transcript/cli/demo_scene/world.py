@@ -1,6 +1,6 @@
 """Everything of a demo that runs: the simulated platform, the model's address, two bots, the record, and its page.
 
-All of it listens on 127.0.0.1 and writes below one folder.
+All of it listens on 127.0.0.1 and writes below one folder, but for a record in a database.
 """
 
 import asyncio
@@ -8,20 +8,23 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from nanobot_transcript.cli.demo_scene.bot import Bot, Places
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.hosts import Host
 from nanobot_transcript.cli.demo_scene.mind import Mind
 from nanobot_transcript.cli.demo_scene.page import Page
+from nanobot_transcript.cli.demo_scene.place import DemoPlace
 from nanobot_transcript.cli.demo_scene.turns import Turns
 from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import REMOTE
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.record import Record
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record import Record
 
 __all__ = ["World"]
 
@@ -34,9 +37,9 @@ _T = TypeVar("_T")
 
 
 class World:
-    """``async with World(folder, mind, host) as world: await world.open(ready)``; the end stops every process."""
+    """``async with World(folder, place, mind, host) as world: await world.open(ready)``; the end stops all of it."""
 
-    def __init__(self, folder: Path, mind: Mind, host: Host, *, page: bool = False) -> None:
+    def __init__(self, folder: Path, place: DemoPlace, mind: Mind, host: Host, *, page: bool = False) -> None:
         self.folder: Path = folder
         self.mind: Mind = mind
         self.host: Host = host
@@ -50,8 +53,8 @@ class World:
         self.dana: Person = self.feishu.add_person("Dana")
         everybody = (self.ada, self.bo, self.you, self.dana, self.alpha, self.beta)
         self.group = self.feishu.add_group("Release 2.0", everybody)
-        self.place: Path = folder / "record"
-        self.record: Record = _opened(self.place)
+        self.place: DemoPlace = place
+        self.record: Record = place.open()
         self.turns: Turns = Turns(self.record, self.key, self.group.apps)
         self.bots: list[Bot] = host.bots(self.group.apps, folder)
         self.page: Page | None = Page(folder / "hub") if page else None
@@ -65,7 +68,7 @@ class World:
     @property
     def transcript(self) -> Path | None:
         """The file with the group's entries, None before the first and where the record is in a database."""
-        return next(iter(sorted(self.place.glob("*.jsonl"))), None)
+        return next(iter(sorted(self.place.folder.glob("*.jsonl"))), None)
 
     @property
     def bot_messages(self) -> list[Message]:
@@ -73,8 +76,11 @@ class World:
         return [message for message in self.group.messages if isinstance(message.sender, App)]
 
     async def open(self, ready: Callable[[Bot], None]) -> None:
-        """Start everything; ``ready`` is called for each bot as it connects. Raises DemoError."""
+        """Start everything; ``ready`` is called for each bot as it connects. Raises DemoError, and StoreError kinds
+        when the record cannot be kept where it should.
+        """
         self._running.callback(self.record.close)
+        await asyncio.to_thread(self.place.prepare)
         await self._running.enter_async_context(self.feishu)
         await self._running.enter_async_context(self.model)
         self._running.push_async_callback(self._stop_processes)
@@ -201,17 +207,6 @@ class World:
     async def _stop_processes(self) -> None:
         pages = [] if self.page is None else [self.page]
         await _together(process.stop() for process in (*self.bots, *pages))
-
-
-def _opened(folder: Path) -> Record:
-    """The record in the demo's folder; in a database when the environment names one, as it does for the bots."""
-    from nanobot_transcript.settings.sources import environment
-    from nanobot_transcript.settings.storing import RecordSettings
-
-    told = RecordSettings(**environment().values.get("record") or {})
-    if told.address is None:
-        return Record.open(folder)
-    return Record.open(told.address, **told.options() | {"spool_dir": None})
 
 
 async def _together(works: Iterable[Coroutine[Any, Any, None]]) -> None:

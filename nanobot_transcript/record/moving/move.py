@@ -1,7 +1,7 @@
 """Moving a whole record: chat by chat, then what belongs to it. Interrupted at any moment, the next run goes on."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +15,8 @@ from nanobot_transcript.record.moving.comparison import compare, seen_by_readers
 from nanobot_transcript.record.moving.contract import Place
 from nanobot_transcript.record.moving.cursors import Cursors
 from nanobot_transcript.record.moving.folder import FolderPlace
+from nanobot_transcript.record.moving.kept_tables import POSTS, KeptTables, TablesPart
 from nanobot_transcript.record.moving.parts import DecisionsPart, MarksPart, MembersPart, Part, PartReport
-from nanobot_transcript.record.moving.rooms import POSTS, Room, RoomPart
 from nanobot_transcript.record.moving.waypoint import Waypoint
 from nanobot_transcript.store.contract import Standing
 
@@ -60,17 +60,17 @@ def move(
     advance: Advance = lambda progress: None,
     *,
     spool_dir: Path | None = None,
-    rooms: Sequence[Room] = (),
+    tables: Sequence[KeptTables] = (),
 ) -> MoveReport:
-    """Bring everything of ``source`` into ``target`` that is not there yet, and compare it. ``rooms`` are those besides
-    the outbox.
+    """Bring everything of ``source`` into ``target`` that is not there yet, and compare it. ``tables`` are those
+    besides the outbox's.
 
     Bots may write in both meanwhile. Leases, budgets, processes and signals are of the moment and stay. ``advance`` is
     told again and again how far it has come. Raises ConfigError for the same place twice, StoreError kinds where a
     place fails as a whole; what fails for one chat or part stands in the report.
     """
     with _places(source, target) as (here, there):
-        return _Move(here, there, advance, spool_dir, rooms).run()
+        return _Move(here, there, advance, spool_dir, tables).run()
 
 
 def check(
@@ -79,11 +79,11 @@ def check(
     advance: Advance = lambda progress: None,
     *,
     spool_dir: Path | None = None,
-    rooms: Sequence[Room] = (),
+    tables: Sequence[KeptTables] = (),
 ) -> MoveReport:
     """Compare both from the beginning, and change nothing. The hashes are of what readers are shown, too."""
     with _places(source, target, writes=False) as (here, there):
-        return _Check(here, there, advance, spool_dir, rooms).run()
+        return _Check(here, there, advance, spool_dir, tables).run()
 
 
 @contextmanager
@@ -115,7 +115,7 @@ class _Run:
     """What a move and a check have in common: a report of each chat and each part, whatever fails for others."""
 
     def __init__(
-        self, source: Place, target: Place, advance: Advance, spool_dir: Path | None, rooms: Sequence[Room]
+        self, source: Place, target: Place, advance: Advance, spool_dir: Path | None, tables: Sequence[KeptTables]
     ) -> None:
         self.source: Place = source
         self.target: Place = target
@@ -124,7 +124,7 @@ class _Run:
         self._advance: Advance = advance
         self._spool_dir: Path | None = spool_dir
         self.parts: list[Part] = [part(source, target) for part in (MarksPart, MembersPart, DecisionsPart)]
-        self.parts += [RoomPart(source, target, room) for room in (POSTS, *rooms)]
+        self.parts += [TablesPart(source, target, each) for each in (POSTS, *tables)]
         self._began: float = time.monotonic()
         self.standings: list[Standing] = []
 
@@ -215,7 +215,11 @@ class _Move(_Run):
 
 
 class _Check(_Run):
+    _known: Collection[str] = ()
+    """The chats that were carried, from one of the places into the other."""
+
     def run(self) -> MoveReport:
+        self._known = {*self.target.waypoints(self.source.identity), *self.source.waypoints(self.target.identity)}
         self.begin()
         self.each(self._compared)
         for part in self.parts:
@@ -226,6 +230,8 @@ class _Check(_Run):
         report, key = ChatReport(standing.session_key), standing.session_key
         found = compare(self.source.transcripts, self.target.transcripts, key, advance=self.moved)
         tell(found, report)
+        if found.missing and found.more and key not in self._known:
+            report.outcome = "other"
         report.lines = found.lines
         report.readers, report.readers_there = (
             seen_by_readers(place.record.store.backend, key) for place in (self.source, self.target)

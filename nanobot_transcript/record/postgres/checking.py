@@ -9,6 +9,7 @@ from nanobot_transcript.finding import Finding
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import version
+from nanobot_transcript.sql.postgres.place import quoted
 from nanobot_transcript.sql.postgres.poolers import leads_to_the_same
 
 __all__ = ["check"]
@@ -91,16 +92,17 @@ def _version(connection: Connection) -> Iterator[Finding]:
 def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
     may_create, there, may_use = _row(connection, _RIGHTS, engine.place.schema)
     (foreign,) = _row(connection, _FOREIGN, engine.place.schema)
+    user = quoted(connection.info.user)
     if foreign:
         fix = "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights."
         yield Finding("rights", "error", f"This user may not read and change {foreign} of the tables.", fix)
     elif (there and may_use) or (not there and may_create):
         yield Finding("rights", "ok", "This user may make and change the tables.")
     elif there:
-        fix = f"GRANT ALL ON SCHEMA {engine.place.quoted_schema} TO this user."
+        fix = f"GRANT ALL ON SCHEMA {engine.place.quoted_schema} TO {user};"
         yield Finding("rights", "error", f"This user may not use the schema {engine.place.schema}.", fix)
     else:
-        fix = f"CREATE SCHEMA {engine.place.quoted_schema} AUTHORIZATION this user."
+        fix = f"CREATE SCHEMA {engine.place.quoted_schema} AUTHORIZATION {user};"
         yield Finding("rights", "error", f"This user may not make the schema {engine.place.schema}.", fix)
 
 

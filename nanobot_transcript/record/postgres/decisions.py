@@ -16,6 +16,7 @@ from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.log import FORMAT, decision_record
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
 __all__ = ["PostgresDecisionLog"]
@@ -173,7 +174,9 @@ class PostgresDecisionLog:
                     free = _WAITING - len(self._waiting)
                     self._waiting.extendleft(rows[::-1][:free])  # the oldest are given up
                     if not self._complained:
-                        logger.warning("Decisions wait until they can be logged: %s", error)
+                        logger.log(
+                            level_of(error, logging.WARNING), "Decisions wait until they can be logged: %s", error
+                        )
                     self._complained = True
                     self._changed.notify_all()
                 time.sleep(pause)

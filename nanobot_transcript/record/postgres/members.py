@@ -17,6 +17,7 @@ import msgspec
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.telling import tell
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import lock_number
 from nanobot_transcript.store.member_document import Document, empty
@@ -99,7 +100,9 @@ class PostgresMembers(MemberDirectory):
         except StoreError as error:
             # Names are not worth a message: who asks gets what this process knows.
             if str(error) != self._unreadable:
-                logger.warning("members are known from memory only: %s %s", error, error.hint)
+                logger.log(
+                    level_of(error, logging.WARNING), "members are known from memory only: %s %s", error, error.hint
+                )
             self._unreadable = str(error)
 
     def _change(self, change: Change) -> None:
@@ -136,7 +139,9 @@ class PostgresMembers(MemberDirectory):
                 pause, self._unreadable = _SOON, ""
             except StoreError as error:
                 if str(error) != self._unreadable:
-                    logger.warning("members are known from memory only: %s %s", error, error.hint)
+                    logger.log(
+                        level_of(error, logging.WARNING), "members are known from memory only: %s %s", error, error.hint
+                    )
                 self._unreadable = str(error)
                 if self._pending:
                     self._ended.wait(pause)

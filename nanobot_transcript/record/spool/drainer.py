@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, StoreUnavailableError
 from nanobot_transcript.record.spool.limits import pause_after
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import FarBackend
 from nanobot_transcript.store.lines.fold import is_op, is_part_of
@@ -179,12 +180,18 @@ class Drainer:
         self._spool.give_back(job, 0.0)
         if not self._failures:
             self._since = time.monotonic()
-            told = logger.warning if isinstance(error, StoreError) else logger.exception
-            told("%s cannot be written to; what is said is kept in %s: %s", self._far.place, self._spool.base, error)
+            self._say_kept(error)
             self._tell(str(error))
         self._failures += 1
         self._identity = ""  # another record may be there when it comes back
         return self._rest(self._pause(self._failures))
+
+    def _say_kept(self, error: Exception) -> None:
+        if isinstance(error, AwayError):
+            logger.info("What is said is kept in %s until the database is back", self._spool.base)
+            return
+        told = logger.warning if isinstance(error, StoreError) else logger.exception
+        told("%s cannot be written to; what is said is kept in %s: %s", self._far.place, self._spool.base, error)
 
     def _failed_in(self, job: "Job", error: StoreError) -> None:
         """Of this chat alone nothing can be written, such as while somebody holds it; the others go on."""
@@ -211,7 +218,7 @@ class Drainer:
         _, session_key = job
         if self._failures:
             seconds = time.monotonic() - self._since
-            logger.info("%s can be written to again after %.0f s; what waited is handed on", self._far.place, seconds)
+            logger.info("The record can be written to again after %.0f s; what waited is handed on", seconds)
             self._failures = 0
         if self._stuck.pop(session_key, None):
             logger.info("%s can be written to again; what waited is handed on", session_key)

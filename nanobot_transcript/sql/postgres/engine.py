@@ -14,10 +14,12 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.postgres.clock import ServerClock
 from nanobot_transcript.sql.postgres.failures import LOOK, is_lost, is_missing, typed
 from nanobot_transcript.sql.postgres.listener import Listener, hang_up
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrate, refuse_newer, version
+from nanobot_transcript.sql.postgres.outage import Outage
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.sql.postgres.poolers import is_passed_on, refuse_shared
 
@@ -59,6 +61,7 @@ class Engine:
         self._ready: dict[str, float] = {}
         """The parts whose tables are there in the present version, and when (``time.monotonic``) that was seen."""
         self._refused: tuple[float, psycopg.Error] | None = None
+        self._outage: Outage = Outage()
         self._connecting: int = 0
         self._lost: float = 0.0
         """When a connection was lost; others that were made before may be so, too."""
@@ -304,10 +307,13 @@ class Engine:
                     engine._get_to_know(made)
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
+                    if isinstance(found := typed(error, engine.place.name), AwayError):
+                        engine._outage.failed(found)
                     raise
                 finally:
                     engine._connecting -= 1
                 made.made_at, engine._refused = time.monotonic(), None
+                engine._outage.over()
                 return made
 
         return Told
@@ -321,7 +327,7 @@ class Engine:
             raise
 
 
-class _LostError(StoreUnavailableError):
+class _LostError(AwayError):
     """The connection broke in the middle."""
 
 

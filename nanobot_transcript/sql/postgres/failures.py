@@ -5,6 +5,7 @@ from typing import Final
 import psycopg
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
+from nanobot_transcript.sql.away import AwayError
 
 __all__ = ["ENCODING", "LOOK", "is_lost", "is_missing", "typed"]
 
@@ -16,15 +17,16 @@ _BUSY: Final = frozenset({"55P03", "57014", "40001", "40P01"})
 _READ_ONLY: Final = "25006"
 _LOST: Final = frozenset({"57P01", "57P02", "57P03", "57P05", _READ_ONLY})
 
-_RAISE: Final = "Free space on the database's disk, then try again."
+_SETTING: Final = "record.url"
+_ROOM: Final = "Free space on the database's disk, then try again."
 _AGAIN: Final = "Try again in a moment."
-_PASSWORD: Final = "Correct user and password in record.url; a secret can stand in a variable, as ${VAR}."
+_PASSWORD: Final = "Correct user and password in record.url; the password is percent-encoded there, %40 for @."
 _ADMISSION: Final = "Let this user in: pg_hba.conf on the server, and user and password in record.url."
 _DATABASE: Final = "Create the database, or correct its name in record.url."
 _WRITABLE: Final = "Name all hosts in record.url, so that the one that takes writes is found; and let this user write."
 _CROWDED: Final = "Raise max_connections on the server, or put PgBouncer in between."
 _ADDRESS: Final = "Correct record.url."
-ENCODING: Final = "Create the database anew, with ENCODING 'UTF8'."
+ENCODING: Final = "Create a database with ENCODING 'UTF8' TEMPLATE template0, and name it in record.url."
 _TLS: Final = "Correct sslmode and sslrootcert in record.url, or the server's certificate."
 _HINTS: Final = {
     "28P01": _PASSWORD,
@@ -34,7 +36,7 @@ _HINTS: Final = {
     "22P05": ENCODING,
     _READ_ONLY: _WRITABLE,
 }
-LOOK: Final = "See whether PostgreSQL runs and can be reached; `nanobot-transcript doctor` tells what is wrong."
+LOOK: Final = "See whether PostgreSQL runs, and whether host and port in record.url lead to it."
 """The hint where nothing better is known."""
 
 # While connecting the server and the driver say it in words alone. The first that fits counts.
@@ -49,16 +51,25 @@ _WORDS: Final = (
 )
 
 
-def typed(error: psycopg.Error, where: str) -> StoreError:
-    """The StoreError for an error of the driver. ``where`` names the database, for a person."""
+def typed(error: psycopg.Error, where: str, setting: str = _SETTING) -> StoreError:
+    """The StoreError for an error of the driver. ``where`` names the database, for a person, and ``setting`` is where
+    its address stands.
+    """
+    found = _typed(error, where)
+    found.hint = found.hint.replace(_SETTING, setting)
+    return found
+
+
+def _typed(error: psycopg.Error, where: str) -> StoreError:
     code, said = error.sqlstate or "", _sentence(error)
     if code in _FULL:
-        return StoreFullError(f"{where}: {said}", hint=_RAISE)
+        return StoreFullError(f"{where}: {said}", hint=_ROOM)
     if code == _TOO_MANY or (not code and any(words in said for words in _CROWDS)):
         return StoreBusyError(f"{where}: {said}", hint=_CROWDED)
     if code in _BUSY:
         return StoreBusyError(f"{where}: {said}", hint=_AGAIN)
-    return StoreUnavailableError(f"{where}: {said}", hint=_HINTS.get(code, _hint_of(said)))
+    kind = AwayError if is_lost(error) else StoreUnavailableError
+    return kind(f"{where}: {said}", hint=_HINTS.get(code, _hint_of(said)))
 
 
 def is_lost(error: psycopg.Error) -> bool:

@@ -14,6 +14,7 @@ import psycopg
 from psycopg import sql
 
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.failures import typed
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.sql.postgres.poolers import refuse_shared
@@ -183,8 +184,7 @@ class _Line:
                     self._serve(connection)
             except (psycopg.Error, StoreError) as error:
                 if not self.ended:
-                    level = logging.WARNING if pause == _SOON else logging.DEBUG  # once each time it is cut off
-                    self._failed(error, level)
+                    self._failed(error, is_first=pause == _SOON)
             except Exception:
                 logger.exception("What is told by other processes could not be heard")
             finally:
@@ -195,9 +195,14 @@ class _Line:
             os.close(self._awake)
             os.close(self._rouse)
 
-    def _failed(self, error: psycopg.Error | StoreError, level: int) -> None:
-        self.failure = found = error if isinstance(error, StoreError) else typed(error, self._place.name)
+    def _failed(self, error: psycopg.Error | StoreError, *, is_first: bool) -> None:
+        place = self._place
+        told = error if isinstance(error, StoreError) else typed(error, place.direct_name, place.direct_setting)
+        self.failure = found = told
         said = "Nothing is heard from other processes until it is connected again: %s %s"
+        # Once each time it is cut off; where all lead to the same server, the other connections say it.
+        level = logging.WARNING if place.pooled else level_of(found, logging.WARNING)
+        level = level if is_first else logging.DEBUG
         logger.log(level, said, found, found.hint)
 
     def _rest(self, seconds: float) -> None:
@@ -213,7 +218,7 @@ class _Line:
         with self._mutex:
             self._connection = made
         try:
-            refuse_shared(made, conninfo, self._place.name)
+            refuse_shared(made, conninfo, self._place.direct_name)
             yield made
         finally:
             with self._mutex:

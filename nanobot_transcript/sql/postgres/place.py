@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from nanobot_transcript.errors import ConfigError
 
-__all__ = ["SCHEMA", "Place"]
+__all__ = ["SCHEMA", "Place", "quoted"]
 
 SCHEMA: Final = "nanobot"
 """The schema in which everything lies, unless another one is named."""
@@ -21,9 +21,10 @@ _LONGEST_NAME: Final = 63
 
 _NO_NAME: Final = re.compile(r"[\0%$']|^pg_")
 _WRITTEN: Final = (
-    "Write it like postgresql://user:password@host:5432/name, with %40 for an @, %2F for a / and %3F for a ? in the"
-    " password."
+    "Write it like postgresql://user:password@host:5432/name. The password must be percent-encoded: %25 for %, %40 for"
+    " @, %2F for /, %3A for :, %3F for ?, %23 for #, %20 for a space."
 )
+_NAMED: Final = "Write it at the end of the address, as in postgresql://user:password@host:5432/name."
 
 _DEFAULTS: Final = {
     "application_name": "nanobot-transcript",
@@ -53,9 +54,9 @@ class Place:
     connections: int = 4
 
     def __post_init__(self) -> None:
-        for url in (self.url, self.listen_url):
+        for setting, url in (("record.url", self.url), ("record.listen_url", self.listen_url)):
             if url is not None:
-                _parsed(url)
+                _require(url, setting)
         if not _is_a_name(self.schema):
             raise ConfigError(
                 f"{self.schema!r} cannot be the name of a schema.", hint="Use up to 63 letters, digits and underscores."
@@ -64,11 +65,17 @@ class Place:
     @property
     def name(self) -> str:
         """For a person: without user and password."""
-        parts = _parsed(self.url)
-        hosts, ports = str(parts.get("host") or "localhost").split(","), str(parts.get("port") or "").split(",")
-        ports += [ports[-1]] * (len(hosts) - len(ports))
-        told = ",".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=False))
-        return f"postgresql://{told}/{parts.get('dbname') or ''} (schema {self.schema})"
+        return f"{_told(self.url)} (schema {self.schema})"
+
+    @property
+    def direct_name(self) -> str:
+        """The same for where the connection that stays leads."""
+        return f"{_told(self.listen_url)} ({self.direct_setting})" if self.listen_url and self.pooled else self.name
+
+    @property
+    def direct_setting(self) -> str:
+        """The setting that says where the connection that stays leads."""
+        return "record.listen_url" if self.pooled else "record.url"
 
     @property
     def conninfo(self) -> str:
@@ -88,7 +95,7 @@ class Place:
     @property
     def quoted_schema(self) -> str:
         """As it stands in SQL."""
-        return '"' + self.schema.replace('"', '""') + '"'
+        return quoted(self.schema)
 
     def channel(self, *names: str) -> str:
         """The channel on which something of this schema is told: short, and no other's."""
@@ -98,6 +105,15 @@ class Place:
     def sql(self, statement: str) -> "LiteralString":
         """A statement that is written for the schema ``nanobot``, for this one: ``nanobot.chats`` is its ``chats``."""
         return _placed(statement, self.quoted_schema)
+
+
+def quoted(name: str) -> str:
+    """A name as it stands in SQL, whatever is in it.
+
+    >>> quoted('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
 
 
 @lru_cache(maxsize=512)
@@ -114,12 +130,23 @@ def _is_a_name(schema: str) -> bool:
     return 0 < size <= _LONGEST_NAME and _NO_NAME.search(schema) is None
 
 
-def _parsed(url: str) -> dict[str, Any]:
+def _require(url: str, setting: str) -> None:
+    """Raise ConfigError for what is no address, or leaves open which database. Nothing of it is repeated, which libpq
+    does: any of it may be the password.
+    """
     parts = _understood(url)
     if parts is None or _is_torn(parts):
-        # Nothing of it is repeated here, which libpq does: any of it may be the password.
-        raise ConfigError("The address of the database cannot be understood.", hint=_WRITTEN)
-    return parts
+        raise ConfigError(f"{setting} cannot be understood as the address of a database.", hint=_WRITTEN)
+    if not (parts.get("dbname") or parts.get("service")):
+        raise ConfigError(f"{setting} does not name a database.", hint=_NAMED)
+
+
+def _told(url: str) -> str:
+    parts = conninfo_to_dict(url)
+    hosts, ports = str(parts.get("host") or "localhost").split(","), str(parts.get("port") or "").split(",")
+    ports += [ports[-1]] * (len(hosts) - len(ports))
+    told = ",".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=False))
+    return f"postgresql://{told}/{parts.get('dbname') or ''}"
 
 
 def _understood(url: str) -> dict[str, Any] | None:
@@ -140,4 +167,4 @@ def _is_a_port(port: str) -> bool:
 
 
 def _with_defaults(url: str) -> str:
-    return make_conninfo("", **(_DEFAULTS | _parsed(url) | {"client_encoding": "utf8"}))
+    return make_conninfo("", **(_DEFAULTS | dict[str, Any](conninfo_to_dict(url)) | {"client_encoding": "utf8"}))

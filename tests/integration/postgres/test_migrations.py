@@ -50,12 +50,17 @@ def whole(server: Cluster, place: str, spawn_on: SpawnAction) -> tuple[Counter[t
     return found, took
 
 
-def finished_by_the_next(server: Cluster, place: str, everything: Counter[tuple[str, str]]) -> None:
+def all_or_none(server: Cluster, place: str, everything: Counter[tuple[str, str]]) -> str:
+    """Which of both is there; whoever comes next makes what is missing. Afterwards nothing is there."""
+    found = catalog(server)
+    assert found in (Counter(), everything)
     with open_record(place) as record:
         record.store.append(KEY, "user", "om_next", "on_ada", "om_next")
         assert {found.severity for found in record.check()} == {"ok"}
         assert record.store.verify(KEY).duplicates == 0
     assert catalog(server) == everything
+    server.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
+    return "all" if found else "none"
 
 
 @pytest.mark.parametrize("rounds", short_and_full(6, 100))
@@ -74,12 +79,8 @@ def test_there_are_all_tables_or_none_whenever_who_makes_them_is_killed(
         killed = sum(worker.process.wait(PATIENCE) < 0 for worker in several)
         for worker in several:
             worker.end()
-        found = catalog(server)
-        assert found in (Counter(), everything)
         ended["killed"] += killed
-        ended["none" if not found else "all"] += 1
-        finished_by_the_next(server, place, everything)
-        server.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
+        ended[all_or_none(server, place, everything)] += 1
     assert ended["killed"]
     soak_row(rounds=rounds, **ended, half=0)
 
@@ -99,9 +100,5 @@ def test_there_are_all_tables_or_none_whenever_the_server_is_killed(
         server.start()
         worker.result()
         worker.end()
-        found = catalog(server)
-        assert found in (Counter(), everything)
-        ended["none" if not found else "all"] += 1
-        finished_by_the_next(server, place, everything)
-        server.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
+        ended[all_or_none(server, place, everything)] += 1
     soak_row(rounds=rounds, **ended, half=0)

@@ -17,6 +17,7 @@ from support.spools import until_empty
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError, TranscriptError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.spool.waiting import waiting_in
+from nanobot_transcript.sql.postgres.place import quoted
 
 KEY = "feishu:oc_1"
 SECRET = "s3cr3t-Pw"
@@ -126,6 +127,34 @@ def test_who_has_a_right_to_the_schema_alone_is_told_that_by_doctor(strict: Clus
         rights = [found for found in record.check() if found.check == "rights"]
     assert [found.severity for found in rights] == ["error"]
     assert "Let one user own" in (rights[0].fix or "")
+
+
+@pytest.mark.parametrize("schema", ["mine", 'a "b"'])
+def test_who_may_not_make_the_schema_is_told_the_sql_that_mends_it(strict: Cluster, schema: str) -> None:
+    with open_record(strict.url.replace("postgres@", "poor@") + f"#{schema}") as record:
+        try:
+            for severity in ("error", "ok"):
+                (rights,) = (found for found in record.check() if found.check == "rights")
+                assert rights.severity == severity
+                if rights.fix:
+                    strict.execute(rights.fix)
+            strict.execute(
+                f"ALTER SCHEMA {quoted(schema)} OWNER TO postgres", f"GRANT USAGE ON SCHEMA {quoted(schema)} TO poor"
+            )
+            (rights,) = (found for found in record.check() if found.check == "rights")
+            strict.execute(rights.fix)
+            use(record)
+            assert "error" not in {found.severity for found in record.check()}
+        finally:
+            strict.execute(f"DROP SCHEMA IF EXISTS {quoted(schema)} CASCADE")
+
+
+def test_a_wrong_listen_url_is_told_by_its_own_name_and_address(strict: Cluster) -> None:
+    with open_record(f"{strict.url}#apart", listen_url=f"postgresql://bot:{SECRET}@127.0.0.1:1/mine") as record:
+        (ways,) = (found for found in record.check() if found.severity == "error")
+    assert ways.message.startswith("postgresql://127.0.0.1:1/mine (record.listen_url): ")
+    assert "record.listen_url" in ways.fix
+    assert "record.url" not in ways.fix
 
 
 @contextmanager

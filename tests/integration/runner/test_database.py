@@ -1,6 +1,7 @@
 """``run`` with its record in a database that comes and goes."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -24,3 +25,24 @@ async def test_it_starts_without_its_database_and_answers_once_that_is_there(sit
             assert record.store.get(site.key, early.message_id) is not None
         assert await running.stop() == 0
     assert "Traceback" not in running.log
+
+
+@pytest.mark.skipif(programs() is None, reason=MISSING)
+async def test_that_its_database_is_away_and_that_it_is_back_is_said_once(site: Any) -> None:
+    alpha = site.app("Alpha")
+    with started_cluster() as server:
+        mind = {"kind": "scripted", "answers": ["I am Alpha."]}
+        running = await site.run(site.config({alpha: mind}, record={"url": server.url}, relay={"mode": "mentions"}))
+        assert await site.ask("@Alpha you?", alpha) == "I am Alpha."
+        await asyncio.to_thread(server.kill)
+        await site.feishu.say(site.group, site.ada, "is anybody there?")
+        assert await site.ask("@Alpha still you?", alpha) == "I am Alpha."
+        await site.until(lambda: "Until it is back" in running.log)
+        await asyncio.to_thread(server.start)
+        await site.until(lambda: "The database is back after" in running.log)
+        log = running.log
+        assert await running.stop() == 0
+    loud = re.findall(r"^.* (?:WARNING|ERROR) +(.*)$", log, re.MULTILINE)
+    assert [line.partition(": ")[0] for line in loud] == ["nanobot_transcript.sql.postgres.outage"] * 2, loud
+    assert log.count(f":{server.port}/postgres") == 2, "where it begins, and where it is away"
+    assert "What is said is kept in" in log

@@ -13,6 +13,11 @@ from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
 from nanobot_transcript.outbox.outbox import Outbox
 
+OTHER = (
+    "Another history of this chat is in the new place, and two are not joined: nothing of it was carried. "
+    "Purge it there, or move into another place."
+)
+
 
 @pytest.fixture(autouse=True)
 def _database(postgres_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +36,7 @@ def test_a_move_says_what_was_moved_and_what_comes_next(run: Run, store: GroupTr
         "",
         [
             f"Moved 7 lines of 2 chats from {base_dir} to postgresql… (schema {_schema()}), ….",
-            "With them: 3 members.",
+            "Besides: 3 members.",
             "Everything is there, with equal hashes.",
             f"Next: stop each bot, run `{command}` again, start the bot with record.url.",
         ],
@@ -62,7 +67,11 @@ def test_posts_come_along_until_others_are_given_there(
 ) -> None:
     with Outbox(base_dir) as outbox, open_record(postgres_place) as there:
         outbox.post("feishu:oc_team", "one")
-        assert "1 row of posts." in run("migrate", "--to", "postgres").err
+        assert "Besides: 3 members, 1 row of posts." in run("migrate", "--to", "postgres").err
+        outbox.post("feishu:oc_team", "two")
+        assert re.sub("from .*", "…", run("migrate", "--to", "postgres").err.partition("\nEvery")[0]) == (
+            "Moved no line of 2 chats …\nBesides: 1 row of posts."
+        )
         there.outbox.post("feishu:oc_team", "given there")
         assert run("migrate", "--to", "postgres").code == 0
         outbox.post("feishu:oc_team", "too late")
@@ -100,9 +109,43 @@ def test_another_transcript_is_left_alone(run: Run, store: GroupTranscriptStore,
     ended = run("migrate", "--to", "postgres")
     assert (ended.code, ended.out.splitlines()[1].split(None, 1)) == (
         1,
-        ["feishu:oc_team", "There is another transcript of this chat; nothing was moved. Move into another place."],
+        ["feishu:oc_team", OTHER],
     )
     assert "Next" not in ended.err
+    (told,) = (chat for chat in run("migrate", "--to", "postgres", "--json").document["chats"] if chat["problem"])
+    assert (told["session_key"], told["outcome"], told["problem"]) == ("feishu:oc_team", "other", OTHER)
+    checked = run("migrate", "--to", "postgres", "--check")
+    assert (checked.code, checked.out.splitlines()[1].split(None, 1), "Next" in checked.err) == (
+        1,
+        ["feishu:oc_team", OTHER],
+        False,
+    )
+
+
+def test_a_run_that_moved_nothing_says_so_and_what_comes_after_the_last_one(
+    run: Run, store: GroupTranscriptStore, base_dir: Path
+) -> None:
+    run("migrate", "--to", "postgres")
+    first, *_, last = run("migrate", "--to", "postgres").err.splitlines()
+    assert first.startswith(f"Moved nothing of 2 chats from {base_dir} to postgresql")
+    command = f"nanobot-transcript migrate --to postgres --store {base_dir} --check"
+    assert last == (
+        f"Next: start the bots that you have stopped. When all are in the new place, `{command}` compares everything."
+    )
+
+
+def test_a_beginning_that_is_there_already_is_the_same_history(
+    run: Run, store: GroupTranscriptStore, postgres_place: str, tmp_path: Path
+) -> None:
+    run("migrate", "--to", "postgres")
+    run("migrate", "--to", "files", store=tmp_path / "back")
+    with GroupTranscriptStore(tmp_path / "back") as back, open_record(postgres_place) as there:
+        back.append("feishu:oc_team", "user", "more here", "on_x", "om_here")
+        there.store.append("feishu:oc_team", "user", "more there", "on_x", "om_there")
+    ended = run("migrate", "--to", "postgres", "--check", store=tmp_path / "back")
+    assert ended.out.splitlines()[1].split() == ["feishu:oc_team", "Not", "there:", "1", "line."]
+    assert ended.err.splitlines()[-1].startswith("Next: `nanobot-transcript migrate --to postgres")
+    assert run("migrate", "--to", "postgres", store=tmp_path / "back").code == 0
 
 
 def test_lines_that_are_left_out_are_told_of(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:

@@ -30,6 +30,15 @@ PUT_TOGETHER = {
     "requires an argument",
 }
 """What no source says in one piece."""
+OF_DATABASES = (
+    "record/postgres/checking.py",
+    "record/spool/checking.py",
+    "sql/postgres/engine.py",
+    "sql/postgres/failures.py",
+    "sql/postgres/migrations.py",
+    "sql/postgres/place.py",
+    "sql/postgres/poolers.py",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +93,34 @@ def test_every_form_is_of_a_sentence_that_somebody_says() -> None:
     everything = "\n".join(texts)
     parts = {part for form in CHINESE for part in words(form)}
     assert {part for part in parts if part not in everything} == PUT_TOGETHER
+
+
+def sentences(module: Path) -> Iterator[str]:
+    """Every sentence that a module says, with values in its places."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(part.value if isinstance(part, ast.Constant) else "1" for part in node.values)
+        else:
+            text = node.value if isinstance(node, ast.Constant) and id(node) not in inside | docstrings else ""
+        if isinstance(text, str) and " " in text and text.endswith("."):
+            yield text
+
+
+@pytest.mark.parametrize("module", OF_DATABASES)
+def test_whatever_is_said_of_a_database_is_told_in_chinese(module: str) -> None:
+    speak("zh")
+    said = list(sentences(ROOMS[0] / module))
+    assert len(said) > 1
+    assert [text for text in said if retold(text) == text] == []
+
+
+def test_a_hint_about_the_other_address_is_told_in_chinese() -> None:
+    speak("zh")
+    english = "See whether PostgreSQL runs, and whether host and port in record.listen_url lead to it."
+    assert retold(english) == "请确认 PostgreSQL 在运行，并且 record.listen_url 里的主机和端口正确。"
 
 
 def test_both_have_the_same_places() -> None:

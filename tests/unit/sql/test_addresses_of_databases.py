@@ -30,7 +30,34 @@ def test_an_address_that_cannot_be_understood_is_refused_without_its_password(ur
         Place(**given)  # type: ignore[arg-type]
     told = f"{refused.value} {refused.value.hint} {refused.value!r}"
     assert SECRET not in told
-    assert "%40" in refused.value.hint
+    assert str(refused.value).startswith(f"record.{which} cannot be understood")
+    assert "must be percent-encoded: %25 for %, %40 for @" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://bot:pw@host", "postgresql://bot:pw@host:5432/", "postgresql://host?user=bot"]
+)
+@pytest.mark.parametrize("which", ["url", "listen_url"])
+def test_an_address_that_leaves_open_which_database_is_refused(url: str, which: str) -> None:
+    given = {"url": "postgresql://host/db"} | {which: url}
+    with pytest.raises(ConfigError, match=f"record.{which} does not name a database") as refused:
+        Place(**given)  # type: ignore[arg-type]
+    assert "/name" in refused.value.hint
+
+
+def test_the_database_may_be_named_elsewhere_in_the_address() -> None:
+    assert Place("postgresql://host?dbname=db").name == "postgresql://host/db (schema nanobot)"
+    assert Place("postgresql://?service=ours")
+
+
+def test_where_the_connection_that_stays_leads_is_told_with_its_setting() -> None:
+    place = Place("postgresql://pooler:6432/db", listen_url=f"postgresql://bot:{SECRET}@host/db")
+    assert (place.direct_name, place.direct_setting) == (
+        "postgresql://host/db (record.listen_url)",
+        "record.listen_url",
+    )
+    alone = Place("postgresql://host/db")
+    assert (alone.direct_name, alone.direct_setting) == (alone.name, "record.url")
 
 
 @pytest.mark.parametrize(

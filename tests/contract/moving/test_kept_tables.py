@@ -9,11 +9,11 @@ import pytest
 from contract.moving.conftest import Open, Way
 from support.moves import say
 
-from nanobot_transcript.cli.rooms import rooms_at
+from nanobot_transcript.cli.kept_tables import kept_tables_at
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.record import Record
+from nanobot_transcript.record.moving.kept_tables import POSTS, TablesPart
 from nanobot_transcript.record.moving.move import MoveReport, check, move
-from nanobot_transcript.record.moving.rooms import POSTS, RoomPart
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
@@ -87,7 +87,7 @@ def carry(tmp_path: Path) -> Carry:
     """``carry(source, target)`` moves all rooms; with ``only`` something else is done with them."""
 
     def carried(source: Record, target: Record, only: Carry = move) -> MoveReport:
-        return only(source, target, rooms=rooms_at(tmp_path / "hub", tmp_path / "hub" / "mail"))
+        return only(source, target, tables=kept_tables_at(tmp_path / "hub", tmp_path / "hub" / "mail"))
 
     return carried
 
@@ -218,9 +218,9 @@ def test_who_moves_the_same_at_once_leaves_it_to_the_next_one_to_go_on(
     monkeypatch.setattr("nanobot_transcript.record.moving.database._MOVED_WITHIN", 0.1)
     say(source.store, "hello", "om_1")
     source.outbox.post("feishu:oc_team", "first")
-    others, note = [(opened(way.source), opened(way.target))], RoomPart._note
+    others, note = [(opened(way.source), opened(way.target))], TablesPart._note
 
-    def another(part: RoomPart, *noted: Any) -> None:
+    def another(part: TablesPart, *noted: Any) -> None:
         """Just before it notes what it is going to write there, another process does all that it can."""
         for places in [others.pop()] if others else []:
             places[0].outbox.post("feishu:oc_team", "second")
@@ -228,7 +228,7 @@ def test_who_moves_the_same_at_once_leaves_it_to_the_next_one_to_go_on(
                 move(*places)
         note(part, *noted)
 
-    monkeypatch.setattr(RoomPart, "_note", another)
+    monkeypatch.setattr(TablesPart, "_note", another)
     move(source, target)
     source.outbox.post("feishu:oc_team", "third")
     report = move(source, target)

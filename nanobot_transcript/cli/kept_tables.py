@@ -3,21 +3,21 @@
 from pathlib import Path
 from typing import Final
 
-from nanobot_transcript.record.moving.rooms import Room
+from nanobot_transcript.record.moving.kept_tables import KeptTables
 from transcript_mcp.assistant import tables as questions
 from transcript_mcp.io_bridge import schema as queues
 from transcript_mcp.mail import schema as mail
 from transcript_mcp.mail.layout import MailStore
 
-__all__ = ["rooms_at"]
+__all__ = ["kept_tables_at"]
 
 _BUSY: Final = 10.0
 
 
-def rooms_at(hub: Path, letters: Path) -> list[Room]:
+def kept_tables_at(hub: Path, letters: Path) -> list[KeptTables]:
     """Queues and questions, which lie in the folder of the hub where there is no database, and mail in its own."""
     return [
-        Room("queues", queues.SCHEMA, lambda place: queues.opened(place.record.shelf(hub))),
-        Room("questions", questions.SCHEMA, lambda place: questions.opened(place.record.shelf(hub))),
-        Room("mail", mail.SCHEMA, lambda place: MailStore.on(place.record.shelf(letters)).opened(_BUSY)),
+        KeptTables("queues", queues.SCHEMA, lambda place: queues.opened(place.record.shelf(hub))),
+        KeptTables("questions", questions.SCHEMA, lambda place: questions.opened(place.record.shelf(hub))),
+        KeptTables("mail", mail.SCHEMA, lambda place: MailStore.on(place.record.shelf(letters)).opened(_BUSY)),
     ]

@@ -1,6 +1,6 @@
-"""What rooms keep in tables: brought over as a whole, as it is at one moment.
+"""What parts of the product keep in tables: brought over as a whole, as it is at one moment.
 
-A room in the target is written as long as nobody else has written there. So what has been carried is remembered by its
+Tables in the target are written as long as nobody else has written there. So what has been carried is remembered by its
 digest, beside the waypoints.
 """
 
@@ -20,32 +20,32 @@ from nanobot_transcript.record.moving.waypoint import MOVED
 from nanobot_transcript.sql.contents import Contents, contents, copy, lacking, newer, numbers
 from nanobot_transcript.sql.contract import Database, Schema, Sql
 
-__all__ = ["POSTS", "Room", "RoomPart"]
+__all__ = ["POSTS", "KeptTables", "TablesPart"]
 
 _NOTHING: Final = Contents(0, "", is_begun=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """A room by its name, what it keeps, and its tables at a place."""
+class KeptTables:
+    """The tables that a part of the product keeps: their name, what they are, and how they are opened at a place."""
 
     name: str
     schema: Schema
     opened: Callable[[Place], Database]
 
 
-POSTS: Final = Room("posts", SCHEMA, lambda place: place.posts)
+POSTS: Final = KeptTables("posts", SCHEMA, lambda place: place.posts)
 
 
-class RoomPart(Part):
-    """The tables of a room. The report counts rows."""
+class TablesPart(Part):
+    """Such tables. The report counts rows."""
 
-    def __init__(self, source: Place, target: Place, room: Room) -> None:
+    def __init__(self, source: Place, target: Place, tables: KeptTables) -> None:
         super().__init__(source, target)
-        self.name: str = room.name
-        self._schema: Schema = room.schema
-        self._here: Database = room.opened(source)
-        self._there: Database = room.opened(target)
+        self.name: str = tables.name
+        self._schema: Schema = tables.schema
+        self._here: Database = tables.opened(source)
+        self._there: Database = tables.opened(target)
         self._before: _Carried | None = None
         self._back: _Carried | None = None
 

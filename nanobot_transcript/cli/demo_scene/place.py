@@ -1,0 +1,84 @@
+"""Where the demo keeps its record: in its folder; in a schema of its own where the environment names a database."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final, Self
+
+from nanobot_transcript.cli.language import said
+from nanobot_transcript.cli.output import notice
+from nanobot_transcript.errors import ConfigError, StoreError
+from nanobot_transcript.record import Record
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings.storing import RecordSettings
+
+__all__ = ["DemoPlace"]
+
+_NAMES: Final = "NANOBOT_TRANSCRIPT_RECORD__"
+
+
+@dataclass(slots=True)
+class DemoPlace:
+    """In ``folder``, unless ``database`` says where else: then in ``schema``, which nobody else has."""
+
+    folder: Path
+    database: "RecordSettings | None" = None
+    schema: str = ""
+    _is_made: bool = False
+
+    @classmethod
+    def from_environment(cls, folder: Path) -> Self:
+        """As ``NANOBOT_TRANSCRIPT_RECORD__URL`` says. Raises ConfigError when it cannot be understood."""
+        from pydantic import ValidationError
+
+        from nanobot_transcript.settings.sources import environment
+        from nanobot_transcript.settings.storing import RecordSettings
+
+        try:
+            told = RecordSettings(**environment().values.get("record") or {})
+        except ValidationError as error:
+            wrong = error.errors(include_input=False, include_url=False)[0]
+            name = _NAMES + "__".join(str(part).upper() for part in wrong["loc"])
+            why = wrong["msg"].removeprefix("Value error, ")
+            raise ConfigError(f"{name} {why}.", hint=f"Correct {name}, or remove it.") from None
+        return cls(folder) if told.address is None else cls(folder, told, f"demo_{token_hex(6)}")
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the demo's processes have to know of the database; what waits for it lies in their own homes."""
+        if self.database is None:
+            return {}
+        told = {"URL": self._address, "SCHEMA": self.schema, "CONNECTIONS": str(self.database.connections)}
+        if self.database.listen_url is not None:
+            told["LISTEN_URL"] = self.database.listen_url.get_secret_value()
+        return {_NAMES + name: value for name, value in told.items()}
+
+    def open(self) -> Record:
+        """The record; see ``Record.open``."""
+        if self.database is None:
+            return Record.open(self.folder)
+        return Record.open(self._address, **self.database.options() | {"schema": self.schema, "spool_dir": None})
+
+    def prepare(self) -> None:
+        """Make what has to be there. Raises StoreError kinds when the database cannot be used."""
+        if self.database is not None:
+            from nanobot_transcript.record.own_schema import make_schema
+
+            make_schema(self._address, self.schema)
+            self._is_made = True
+
+    def remove(self) -> None:
+        """Remove what is not in the folder, or say that it is still there."""
+        if not self._is_made:
+            return
+        from nanobot_transcript.record.own_schema import drop_schema
+
+        try:
+            drop_schema(self._address, self.schema)
+        except StoreError as error:
+            notice(said("The schema {schema} is still in the database: {why}", schema=self.schema, why=error))
+
+    @property
+    def _address(self) -> str:
+        return (self.database.address if self.database is not None else None) or ""

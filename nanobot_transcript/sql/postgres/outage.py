@@ -1,0 +1,43 @@
+"""What the log says of a database that is away: once when it is, and once when it is back."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from nanobot_transcript.errors import StoreError
+
+__all__ = ["Outage"]
+
+logger = logging.getLogger(__name__)
+
+_SHORT: Final = 1.0
+"""Seconds: what is over by then is not worth a word, and a command that ends with an error says it for itself."""
+
+
+class Outage:
+    """Told by whoever tries to connect. For any thread."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now: Callable[[], float] = now
+        self._mutex: threading.Lock = threading.Lock()
+        self._since: float | None = None
+        self._is_told: bool = False
+
+    def failed(self, error: StoreError) -> None:
+        """It cannot be reached, for this reason."""
+        with self._mutex:
+            now = self._now()
+            if self._since is None:
+                self._since = now
+            elif not self._is_told and now - self._since >= _SHORT:
+                self._is_told = True
+                logger.warning("%s %s Until it is back, this is not said again.", error, error.hint)
+
+    def over(self) -> None:
+        """It was reached."""
+        with self._mutex:
+            if self._is_told and self._since is not None:
+                logger.warning("The database is back after %.0f s.", self._now() - self._since)
+            self._since, self._is_told = None, False
