@@ -79,7 +79,7 @@ class Demo(Watched):
         body = json.dumps({"chat": chat["key"], "agent": by, "text": text}).encode()
         asked = urllib.request.Request(f"{self.page}/api/groups/post", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
-            assert json.load(answer)["state"] == "queued"
+            assert json.load(answer)["state"] in ("queued", "sent")  # a bot may be quicker than the answer
 
     def expect_nothing_left(self) -> None:
         """No process and no file."""
