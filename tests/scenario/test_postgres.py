@@ -222,7 +222,9 @@ async def test_at_a_terminal_the_page_shows_the_group_that_is_in_the_database(cl
         await asyncio.to_thread(demo.until, "RECORD__SCHEMA=demo_", after=at)
         await asyncio.to_thread(demo.until, "Chen │ ", after=at)
         await asyncio.to_thread(demo.post_on_the_page, "@Beta recap", by="Alpha")
-        await asyncio.to_thread(demo.until, "Beta │ People said", after=at)
+        at = await asyncio.to_thread(demo.until, "Beta │ People said", after=at)
+        at = await asyncio.to_thread(demo.until, "Alpha │ Thanks.", after=at)
+        await asyncio.to_thread(demo.until, "Chen │ ", after=at)
         demo.type("/quit")
         assert await asyncio.to_thread(demo.end) == 0, demo.seen
     finally:
