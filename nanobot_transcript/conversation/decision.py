@@ -16,7 +16,7 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.choice import ClaimOpen, claim_score, is_contested, wants
 from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.away import AwayError, level_of
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
@@ -164,14 +164,8 @@ class Decider:
         try:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
         except StoreError as error:  # better no answer than four
-            logger.log(
-                level_of(error, logging.ERROR),
-                "%s cannot claim %s: %s %s",
-                self.agent.name,
-                message.message_id,
-                error,
-                error.hint,
-            )
+            why = "the database is away" if isinstance(error, AwayError) else f"{error} {error.hint}"
+            logger.error("%s cannot claim %s: %s", self.agent.name, message.message_id, why)
             self.ended(message, "failed", str(error))
             return None
         self._note_claim(message, choice, "claim_seen" if claim is None else "claimed")

@@ -50,6 +50,7 @@ def check(engine: Engine) -> list[Finding]:
             return [
                 *_reached(engine, connection),
                 *_version(connection),
+                *_isolation(connection),
                 *_rights(engine, connection),
                 *_ways(engine, connection),
                 *_clock(connection),
@@ -87,6 +88,15 @@ def _version(connection: Connection) -> Iterator[Finding]:
         yield Finding("version", "error", told, "Use PostgreSQL 14 or newer.")
     else:
         yield Finding("version", "ok", told)
+
+
+def _isolation(connection: Connection) -> Iterator[Finding]:
+    """An append is one call outside of a transaction of ours, so it takes the level that the user has."""
+    level, user = _row(connection, "SELECT current_setting('default_transaction_isolation'), quote_ident(current_user)")
+    if level != "read committed":
+        told = f"Transactions of {user} are {level} by default: two bots that write into a chat at once are refused."
+        fix = f"ALTER ROLE {user} SET default_transaction_isolation = 'read committed';"
+        yield Finding("isolation", "error", told, fix)
 
 
 def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:

@@ -108,7 +108,7 @@ class Engine:
         """
         number, conninfo = lock_number(f"nanobot-transcript {name} {self.place.schema}"), self.place.direct_conninfo
         with self._errors(), psycopg.Connection.connect(conninfo, autocommit=True) as connection:
-            refuse_shared(connection, conninfo, self.place.name)
+            refuse_shared(connection, conninfo, self.place.direct_name)
             connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max_wait * 1000:.0f}ms",))
             connection.execute("SELECT pg_advisory_lock(%s)", (number,))
             yield

@@ -129,6 +129,20 @@ def test_who_has_a_right_to_the_schema_alone_is_told_that_by_doctor(strict: Clus
     assert "Let one user own" in (rights[0].fix or "")
 
 
+def test_whose_transactions_would_be_refused_is_told_the_sql_that_mends_it(strict: Cluster) -> None:
+    strict.execute("ALTER ROLE bot SET default_transaction_isolation = 'repeatable read'")
+    address = strict.url.replace("postgres@", f"bot:{SECRET}@").replace("/postgres", "/mine") + "#isolated"
+    try:
+        with open_record(address) as record:
+            (found,) = (found for found in record.check() if found.check == "isolation")
+            assert found.severity == "error"
+            strict.execute(found.fix)
+        with open_record(address) as record:
+            assert "isolation" not in {found.check for found in record.check()}
+    finally:
+        strict.execute("ALTER ROLE bot RESET default_transaction_isolation")
+
+
 @pytest.mark.parametrize("schema", ["mine", 'a "b"'])
 def test_who_may_not_make_the_schema_is_told_the_sql_that_mends_it(strict: Cluster, schema: str) -> None:
     with open_record(strict.url.replace("postgres@", "poor@") + f"#{schema}") as record:

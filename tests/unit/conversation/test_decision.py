@@ -10,6 +10,7 @@ from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Decision
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.turns import AnswerClaims, is_answered
 
 
@@ -39,15 +40,25 @@ async def test_after_its_end_nobody_stands_by_for_what_another_bot_has_claimed()
     assert not decider.stands_by
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            StoreUnavailableError("The record cannot be asked.", hint="Start it."),
+            "The record cannot be asked. Start it.",
+        ),
+        (AwayError("postgresql://db: connection refused.", hint="Start it."), "the database is away"),
+    ],
+)
 async def test_without_leases_a_bot_is_silent_rather_than_answers_twice_and_says_so(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, error: StoreUnavailableError, told: str
 ) -> None:
     class Away:
         blocking = True
 
         def __getattr__(self, name: str) -> Any:
             def ask(*_: Any) -> Grant:
-                raise StoreUnavailableError("The record cannot be asked.", hint="Start it.")
+                raise error
 
             return ask
 
@@ -68,5 +79,5 @@ async def test_without_leases_a_bot_is_silent_rather_than_answers_twice_and_says
 
     assert await decider.claim(InboundMessage("memory:1", said), Choice(True, "score_high"), take_over) is None
     assert not decider.stands_by
-    assert [(note.reason, note.why) for note in notes.taken] == [("failed", "The record cannot be asked.")]
-    assert "Alpha cannot claim om_1: The record cannot be asked. Start it." in caplog.text
+    assert [(note.reason, note.why) for note in notes.taken] == [("failed", str(error))]
+    assert f"Alpha cannot claim om_1: {told}" in caplog.text
