@@ -18,19 +18,23 @@ _LONGEST_TTL: Final = 7 * 86_400.0
 _LONGEST_HOLDER: Final = 300
 _LIVE: Final = "l.holder IS NOT NULL AND nanobot.counts(l.expires, l.ttl, l.reign)"
 _ACQUIRE: Final = f"""
-INSERT INTO nanobot.leases AS l (name, holder, token, expires, ttl, reign)
-    SELECT %(name)s, %(holder)s, nextval('nanobot.tokens'), {NOW} + %(ttl)s, %(ttl)s, id
-    FROM nanobot.reigns WHERE reigns.name = nanobot.reign()
-ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, before = l.holder, token = nextval('nanobot.tokens'),
-    expires = {NOW} + %(ttl)s, ttl = excluded.ttl, reign = excluded.reign WHERE NOT ({_LIVE})
-RETURNING token, expires, before
+WITH present AS (SELECT id FROM nanobot.reigns WHERE name = nanobot.reign()), given AS (
+    INSERT INTO nanobot.leases AS l (name, holder, token, expires, ttl, reign)
+        SELECT %(name)s, %(holder)s, nextval('nanobot.tokens'), {NOW} + %(ttl)s, %(ttl)s, id FROM present
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, before = l.holder, token = nextval('nanobot.tokens'),
+        expires = {NOW} + %(ttl)s, ttl = excluded.ttl, reign = excluded.reign WHERE NOT ({_LIVE})
+    RETURNING token, expires, before
+)
+SELECT EXISTS (SELECT FROM present), given.* FROM (SELECT) AS one LEFT JOIN given ON true
 """
 _RENEW: Final = f"""
 UPDATE nanobot.leases SET expires = {NOW} + %(ttl)s, ttl = %(ttl)s, reign = coalesce({PRESENT}, reign)
 WHERE name = %(name)s AND token = %(token)s AND holder IS NOT NULL RETURNING expires
 """
 _RELEASE: Final = "UPDATE nanobot.leases SET holder = NULL WHERE name = %s AND token = %s"
-_CURRENT: Final = f"SELECT holder, token, expires, before FROM nanobot.leases AS l WHERE name = %s AND {_LIVE}"
+_CURRENT: Final = f"""
+SELECT holder, token, expires, before, {PRESENT} IS NOT NULL FROM nanobot.leases AS l WHERE name = %s AND {_LIVE}
+"""
 _TIDY: Final = f"DELETE FROM nanobot.leases WHERE expires < {NOW} - 86400"
 _TIDY_EVERY: Final = 500
 
@@ -76,14 +80,19 @@ class PostgresLease:
             return connection.execute(statement, (as_key(name),)).fetchone()
 
         row = self._engine.read(RECORD, look, None)
+        if row is not None and not row[-1]:
+            self._engine.write(RECORD, lambda connection: begin_reign(connection, self._engine.place), again=True)
+            row = self._engine.read(RECORD, look, None)
         return None if row is None else Grant(name, row[0], row[1], row[2], row[3])
 
     def _acquired(self, connection: Connection, bound: dict[str, Any]) -> Any:
-        statement, place = self._engine.place.sql(_ACQUIRE), self._engine.place
-        row = connection.execute(statement, bound).fetchone()
-        if row is None and begin_reign(connection, place):  # it was held, or nobody could hold it before
-            row = connection.execute(statement, bound).fetchone()
-        return row
+        """The token, the end and who held it before; None when somebody holds it."""
+        statement = self._engine.place.sql(_ACQUIRE)
+        is_noted, *given = connection.execute(statement, bound).fetchone() or (True, None)
+        if not is_noted:  # nobody can be given anything before the reign is noted, by whomever
+            begin_reign(connection, self._engine.place)
+            _, *given = connection.execute(statement, bound).fetchone() or (True, None)
+        return None if given[0] is None else given
 
     def _written(self, statement: str, bound: dict[str, Any]) -> Any:
         placed = self._engine.place.sql(statement)

@@ -24,12 +24,11 @@ INSERT INTO nanobot.reigns (name, began, last_word)
 """
 
 
-def begin_reign(connection: Connection, place: Place) -> bool:
-    """Note the present reign, from when the server takes writes; False when that was done. One that was just promoted
-    may wait for a standby before, however long that takes, and then nobody can give its word.
+def begin_reign(connection: Connection, place: Place) -> None:
+    """Note the present reign, from when the server takes writes, unless that was done. One that was just promoted may
+    wait for a standby before, however long that takes, and then nobody can give its word.
     """
     (is_noted,) = connection.execute(place.sql(_IS_NOTED)).fetchone() or (False,)
     if not is_noted:
         connection.execute(_TAKES_WRITES)
         connection.execute(place.sql(_NOTE))
-    return not is_noted

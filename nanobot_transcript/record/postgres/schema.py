@@ -279,13 +279,14 @@ CREATE FUNCTION nanobot.reign() RETURNS text LANGUAGE sql AS $$
 $$
 """
 # Whether a lease that was given in some reign still counts. After another server has taken over, whose clock may be
-# behind, the end that was noted says nothing: the lease counts for as long as it might have lasted. In the same reign,
-# more time left than was ever given means that the clock was set back, and waiting for it could take for ever.
+# behind, the end that was noted says nothing: the lease counts for as long as it might have lasted. More time left than
+# was ever given, or a reign that is yet to begin, means that the clock was set back: waiting could take for ever.
 _COUNTS: Final = """
 CREATE FUNCTION nanobot.counts(expires double precision, ttl double precision, of_reign uuid) RETURNS boolean
 LANGUAGE sql AS $$
     SELECT coalesce((
-        SELECT CASE WHEN r.id = of_reign THEN expires > now AND expires <= now + ttl + 1 ELSE now < r.began + ttl END
+        SELECT CASE WHEN r.id = of_reign THEN expires > now AND expires <= now + ttl + 1
+            ELSE now >= r.began - 1 AND now < r.began + ttl END
         FROM nanobot.reigns AS r, extract(epoch FROM clock_timestamp()) AS now WHERE r.name = nanobot.reign()
     ), true)
 $$
