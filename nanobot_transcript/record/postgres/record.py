@@ -80,6 +80,8 @@ class PostgresRecord(Record):
         backend = (
             transcripts if spool_dir is None else SpooledBackend(transcripts, spool_dir, limits=_limits(spool_bytes))
         )
+        if isinstance(backend, SpooledBackend):
+            self._engine.outage.then = backend.hurry
         self.store = GroupTranscriptStore(backend=backend, members=self.members, retention=retention)
         self.leases = PostgresLease(self._engine)
         self.budgets = PostgresBudget(self._engine)

@@ -31,24 +31,30 @@ _ASKED_FOR: Final = 45.0
 
 
 class Ledger(NamedTuple):
-    """Where the changes of the database ``name`` are noted: in a row of the table ``databases``. ``lock`` is the number
-    of the lock under which it is changed, ``wait`` how many milliseconds to wait for that.
+    """Where the changes of the database ``name`` are noted: in a row of the table ``databases`` at a ``place`` (for a
+    person). ``lock`` is the number of the lock under which it is changed, ``wait_ms`` how long to wait for that.
     """
 
+    place: str
     databases: str
     name: str
     lock: int
-    wait: int
+    wait_ms: int
 
     @property
     def opening(self) -> Sequence[str]:
-        """What goes before a change. The last statement tells how many there were, and the tokens of the last ones."""
+        """What goes before a change. The last statement tells how many there were."""
         return (
             _BEGIN,
-            f"SET LOCAL lock_timeout = {self.wait}",
+            f"SET LOCAL lock_timeout = {self.wait_ms}",
             f"SELECT pg_advisory_xact_lock({self.lock})",
-            f"SELECT changes, tokens FROM {self.databases} WHERE name = '{self.name}'",
+            f"SELECT changes FROM {self.databases} WHERE name = '{self.name}'",
         )
+
+    @property
+    def looking(self) -> str:
+        """What tells how many changes there were, and the tokens of the last ones."""
+        return f"SELECT changes, tokens FROM {self.databases} WHERE name = '{self.name}'"
 
     def noting(self, token: int) -> str:
         """What notes one more."""
@@ -102,11 +108,11 @@ class Change(Generic[_T]):
         finally:
             roll_back(connection)
 
-    def unknown(self, where: str) -> StoreUnavailableError:
+    def unknown(self) -> StoreUnavailableError:
         """What to say when nobody will know any more."""
         self._sent = None
         return StoreUnavailableError(
-            f"{where}: the connection broke while something was being kept.",
+            f"{self._ledger.place}: the connection broke while something was being kept.",
             hint="It may have been kept or not. Look, then try again.",
         )
 
@@ -127,11 +133,10 @@ class Change(Generic[_T]):
 
     def _was_kept(self, sent: _Sent, statements: Statements) -> bool:
         """Its transaction is over, one way or the other: it had the lock."""
-        statements.open()
-        opened = statements.opened
-        self.is_kept = opened is not None and sent.token in opened["tokens"]
-        if not self.is_kept and opened is not None and opened["changes"] - sent.changes >= _TOKENS:
-            raise self.unknown(self._ledger.name)
+        row = statements.ask(self._ledger.looking)
+        self.is_kept = row is not None and sent.token in row["tokens"]
+        if not self.is_kept and row is not None and row["changes"] - sent.changes > _TOKENS:
+            raise self.unknown()
         return self.is_kept
 
 

@@ -38,6 +38,10 @@ class ServerClock:
                 pass
         return time.clock_gettime(_STEADY) + self._ahead
 
+    def forget(self) -> None:
+        """The server may be another one from now on."""
+        self._looked = None
+
     def look(self, connection: "psycopg.Connection[Any]") -> None:
         """See how far the server's clock is ahead of the one here, right to half of the way there and back; not when
         that was seen a moment ago.

@@ -49,7 +49,7 @@ class PostgresDatabase:
         self._part: Part = part_of(self._names, schema)
         databases = f"{engine.place.quoted_schema}.databases"
         lock = lock_number(f"nanobot-transcript database {engine.place.schema} {name}")
-        self._ledger: Ledger = Ledger(databases, name, lock, max(1, int(busy * 1000)))
+        self._ledger: Ledger = Ledger(engine.place.name, databases, name, lock, max(1, int(busy * 1000)))
         self._state: bytes = f"SELECT identity, changes FROM {databases} WHERE name = '{name}'".encode()
         self._own_changes: int = 0
         self._place: tuple[str, str] = engine.place.schema, f"{name}\\_%"
@@ -86,13 +86,13 @@ class PostgresDatabase:
                     result = self._engine.write(
                         self._part, lambda at: change.make(at, self._statements(at, opening)), again=True
                     )
+                    self._own_changes += change.is_kept
             except StoreError as error:
                 if not change.is_in_doubt:
                     raise
                 if change.is_given_up:
-                    raise change.unknown(self._engine.place.name) from error
+                    raise change.unknown() from error
             else:
-                self._own_changes += change.is_kept
                 return result
             time.sleep(_PAUSE)
 

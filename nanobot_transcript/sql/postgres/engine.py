@@ -21,7 +21,7 @@ from nanobot_transcript.sql.postgres.listener import Listener, hang_up
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrate, refuse_newer, version
 from nanobot_transcript.sql.postgres.outage import Outage
 from nanobot_transcript.sql.postgres.place import Place
-from nanobot_transcript.sql.postgres.poolers import is_passed_on, refuse_shared
+from nanobot_transcript.sql.postgres.poolers import is_passed_on
 
 __all__ = ["Connection", "Engine"]
 
@@ -61,7 +61,7 @@ class Engine:
         self._ready: dict[str, float] = {}
         """The parts whose tables are there in the present version, and when (``time.monotonic``) that was seen."""
         self._refused: tuple[float, psycopg.Error] | None = None
-        self._outage: Outage = Outage()
+        self.outage: Outage = Outage()
         self._connecting: int = 0
         self._lost: float = 0.0
         """When a connection was lost; others that were made before may be so, too."""
@@ -101,16 +101,21 @@ class Engine:
             return self._turns.setdefault(name, threading.Lock())
 
     @contextmanager
-    def alone(self, name: str, max_wait: float) -> Iterator[None]:
-        """Hold the lock of this name, which one process has at a time, on a connection of its own that stays.
+    def alone(self, work: str, max_wait: float) -> Iterator[None]:
+        """Keep other processes from the same ``work`` (for a person: "moving posts") meanwhile, on a connection of its
+        own. A pooler may stand between: the lock is one of a transaction.
 
-        Raises StoreBusyError when another one has held it for ``max_wait`` seconds.
+        Raises StoreBusyError when another one has been at it for ``max_wait`` seconds.
         """
-        number, conninfo = lock_number(f"nanobot-transcript {name} {self.place.schema}"), self.place.direct_conninfo
-        with self._errors(), psycopg.Connection.connect(conninfo, autocommit=True) as connection:
-            refuse_shared(connection, conninfo, self.place.direct_name)
-            connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max_wait * 1000:.0f}ms",))
-            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+        number = lock_number(f"nanobot-transcript {work} {self.place.schema}")
+        with self._errors(), psycopg.Connection.connect(self.place.conninfo) as connection:
+            try:
+                connection.execute("SELECT set_config('lock_timeout', %s, true)", (f"{max_wait * 1000:.0f}ms",))
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
+            except psycopg.errors.LockNotAvailable as error:
+                raise StoreBusyError(
+                    f"Another process is {work} in {self.place.name}.", hint="Wait for its end, then run it again."
+                ) from error
             yield
 
     def exists(self, part: Part) -> bool:
@@ -225,6 +230,7 @@ class Engine:
                 self._lent.pop(id(connection), None)
             if lost:
                 self._lost = time.monotonic()
+                self.clock.forget()
                 connection.close()
             pool.putconn(connection)  # which rolls back what is left open, and drops what is closed
 
@@ -248,6 +254,7 @@ class Engine:
                 continue
             if self._stands(connection):
                 return connection, pool
+            self.clock.forget()
             connection.close()  # the server has ended it while nobody used it
             pool.putconn(connection)
 
@@ -308,12 +315,12 @@ class Engine:
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
                     if isinstance(found := typed(error, engine.place.name), AwayError):
-                        engine._outage.failed(found)
+                        engine.outage.failed(found)
                     raise
                 finally:
                     engine._connecting -= 1
                 made.made_at, engine._refused = time.monotonic(), None
-                engine._outage.over()
+                engine.outage.over()
                 return made
 
         return Told

@@ -24,6 +24,8 @@ class Outage:
         self._mutex: threading.Lock = threading.Lock()
         self._since: float | None = None
         self._is_told: bool = False
+        self.then: Callable[[], object] = lambda: None
+        """What is done when it is back."""
 
     def failed(self, error: StoreError) -> None:
         """It cannot be reached, for this reason."""
@@ -38,6 +40,9 @@ class Outage:
     def over(self) -> None:
         """It was reached."""
         with self._mutex:
+            was_away = self._since is not None
             if self._is_told and self._since is not None:
                 logger.warning("The database is back after %.0f s.", self._now() - self._since)
             self._since, self._is_told = None, False
+        if was_away:
+            self.then()

@@ -146,9 +146,10 @@ class Statements:
         rows, _ = self._send([statement.format(numbers=name)])
         return int(rows[0][0])
 
-    def open(self) -> None:
-        """Send what goes before the first statement."""
-        self._send(["SELECT"])
+    def ask(self, statement: str) -> Found | None:
+        """The first row of a statement that is said as it stands."""
+        rows, _ = self._send([statement])
+        return rows[0] if rows else None
 
     def finish(self, *last: str) -> str:
         """Send what still waits, and ``last``; what the server says to the last one of them."""

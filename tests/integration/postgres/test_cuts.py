@@ -20,6 +20,8 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
 from nanobot_transcript.relevance import Decision, Reason, Stage
+from nanobot_transcript.sql.contract import Schema
+from nanobot_transcript.sql.postgres.database import PostgresDatabase
 from nanobot_transcript.sql.postgres.statements import Statements
 
 if TYPE_CHECKING:
@@ -206,17 +208,39 @@ def test_a_lease_has_one_holder_and_growing_tokens_wherever_the_answer_was_cut(c
     assert granted == sorted(granted)
 
 
-@pytest.mark.parametrize("times", short_and_full(12, 200))
-def test_who_posts_is_told_that_it_is_kept_wherever_the_answer_was_cut(cut: Cut, times: int) -> None:
-    """Without a key nobody could see afterwards whether it was."""
-    told: list[str] = []
+THINGS = Schema([["CREATE TABLE things (number INTEGER PRIMARY KEY, name TEXT)"]], tables={"things": ("number",)})
 
-    def post() -> None:
-        told.append(cut.record.outbox.post(KEY, "hello"))
 
-    for _ in cut.at_each(post, times):
-        post()
-    assert sorted(post.id for post in cut.whole.outbox.open_posts()) == sorted(told)
+@pytest.mark.parametrize("times", short_and_full(30, 400))
+def test_a_change_of_a_room_is_made_once_and_told_wherever_its_answer_was_cut(cut: Cut, times: int) -> None:
+    database = PostgresDatabase(cast("PostgresRecord", cut.record).engine, "things", THINGS, busy=10)
+    told: list[int] = []
+
+    def insert() -> None:
+        told.append(database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", ("one",))))
+
+    for _ in range(10):
+        insert()  # until as many digits tell how many changes there were
+    for _ in cut.at_each(insert, times):
+        insert()
+    found = database.read(lambda db: [row[0] for row in db.execute("SELECT number FROM things ORDER BY number")], [])
+    assert found == told
+
+
+def test_a_change_whose_end_never_reached_the_server_is_made_again(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = PostgresDatabase(cast("PostgresRecord", cut.record).engine, "things", THINGS, busy=10)
+    left, finish, told = [cut.line.cut], Statements.finish, list[int]()
+
+    def cut_before(self: Statements, *last: str) -> str:
+        for before in [left.pop()] if left and told else []:
+            before()
+        return finish(self, *last)
+
+    monkeypatch.setattr(Statements, "finish", cut_before)
+    for name in ("one", "two", "three"):
+        told.append(database.write(lambda db, name=name: db.insert("INSERT INTO things (name) VALUES (?)", (name,))))
+    found = database.read(lambda db: [tuple(row) for row in db.execute("SELECT * FROM things ORDER BY number")], [])
+    assert found == list(zip(told, ("one", "two", "three"), strict=True))
 
 
 def test_who_waits_to_hear_whether_it_is_kept_is_told_when_others_can_be_asked_no_longer(

@@ -25,6 +25,18 @@ def test_it_is_said_once_until_it_is_over(caplog: pytest.LogCaptureFixture) -> N
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
 
 
+def test_what_waits_for_its_end_is_done_then() -> None:
+    done: list[str] = []
+    outage = Outage()
+    outage.then = lambda: done.append("handed on")
+    outage.over()
+    assert done == []
+    outage.failed(AWAY)
+    outage.over()
+    outage.over()
+    assert done == ["handed on"]
+
+
 def test_what_is_over_in_a_moment_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
     clock = [0.0]
     outage = Outage(lambda: clock[0])
