@@ -112,13 +112,14 @@ class HistoryFallback:
             grant = await self._lease.acquire(name, self._holder, self._options.ttl)
             # looked at with the lease in hand: whoever is done rests before giving it back
             rested = await self._lease.current(resting)
-            if grant is not None and rested is None:
-                return grant
-            if grant is not None and rested is not None:
+            if grant is not None:
+                if rested is None:
+                    return grant
                 await self._release(grant)
-                # Both ends are times of the leases' clock, which need not be that of this machine.
+                # Both ends are times of the leases' clock, which need not be that of this machine; and of two clocks
+                # where another server has taken over, which tell nothing.
                 ago = (grant.expires_at - self._options.ttl) - (rested.expires_at - self._options.rest) + _STEP
-                if self._is_covered(session_key, since_ms, asked, now - ago):
+                if 0 <= ago <= self._options.rest + _STEP and self._is_covered(session_key, since_ms, asked, now - ago):
                     return None
             await asyncio.sleep(self._options.look)
         return None

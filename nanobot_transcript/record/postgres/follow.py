@@ -47,15 +47,16 @@ async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerato
         while True:
             news.clear()
             try:
-                head, found = await asyncio.to_thread(_behind, engine, rows, place)
+                told = await asyncio.to_thread(_behind, engine, rows, place)
                 pause = _SOON
             except StoreError as error:
                 logger.log(logging.INFO if pause == _SOON else logging.DEBUG, "What was said is not known: %s", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LATEST)
                 continue
-            if not found:
-                place = min(place, head.seq if head is not None else 0)  # a server that is lost may take lines with it
+            head, found = told or (None, [])
+            if told is not None and not found:  # a server that is lost may take lines with it
+                place = min(place, head.seq if head is not None else 0)
             for seq, line in found:
                 place = seq
                 entry = decode(line)
@@ -67,5 +68,6 @@ async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerato
                         await news.wait()
 
 
-def _behind(engine: Engine, rows: Rows, place: int) -> tuple[Head | None, list[Row]]:
-    return engine.read(RECORD, lambda connection: rows.all_forward(connection, place, _PAGE), (None, []))
+def _behind(engine: Engine, rows: Rows, place: int) -> tuple[Head | None, list[Row]] | None:
+    """None while there are no tables, as while a backup is restored."""
+    return engine.read(RECORD, lambda connection: rows.all_forward(connection, place, _PAGE), None)
