@@ -32,7 +32,7 @@ _NOTHING_NEW: Final = (
 )
 _OUTCOMES: Final = {
     "other": "Another history of this chat is in the new place, and two are not joined: nothing of it was carried. "
-    "Purge it there, or move into another place.",
+    "Keep this place, move into another one, or export and import its messages: docs/en/postgres.md.",
     "purged": "It was purged here after others had written there. Purge the same there.",
 }
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, Unpack
+from typing import Final, Literal, Self, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
-from nanobot_transcript.errors import InvalidEntryError
+from nanobot_transcript.errors import ConfigError, InvalidEntryError
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import (
     Changes,
@@ -25,6 +25,9 @@ from nanobot_transcript.store.members import MemberDirectory
 
 __all__ = ["GroupTranscriptStore", "default_base_dir"]
 
+_ADDRESSES: Final = ("postgresql:", "postgres:")
+"""How what leads to a database begins, also as a ``Path``."""
+
 
 def default_base_dir() -> Path:
     """``~/.nanobot/transcripts``: one directory for all processes of a user, whatever their own data directories."""
@@ -37,7 +40,7 @@ class GroupTranscriptStore:
     ``base_dir`` defaults to ``~/.nanobot/transcripts``. ``fsync`` is ``never`` (the operating system writes within
     seconds; a power cut may cost them, a crash of the process costs nothing), ``always`` (every acknowledged entry is
     on the disk) or ``interval`` (at most ``fsync_interval`` seconds of entries are at risk). A session key may be any
-    string; two different keys never share a file.
+    string; two different keys never share a file. Raises ConfigError for the address of a database.
     """
 
     def __init__(
@@ -52,6 +55,11 @@ class GroupTranscriptStore:
         backend: StoreBackend | None = None,
         members: MemberDirectory | None = None,
     ) -> None:
+        if base_dir is not None and str(base_dir).startswith(_ADDRESSES):
+            raise ConfigError(
+                "The address of a database is no folder.",
+                hint="`Record.open(address).store` is the store in a database.",
+            )
         self.base_dir: Path = Path(base_dir).expanduser() if base_dir is not None else default_base_dir()
         self.retention: Retention = retention or Retention()
         self.backend: StoreBackend = backend or JsonlBackend(

@@ -14,6 +14,7 @@ from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.coordination.waiting import first_of
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, StoreError, TranscriptError, UnknownPostError
 from nanobot_transcript.outbox import Answer, Postbox, post_id_for
+from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.service import Assistant
@@ -81,7 +82,8 @@ class GroupQuestions:
                     await self._take_news(ear)
                     await self._look()
                 except TranscriptError as error:
-                    logger.warning("Questions cannot be asked in groups now: %s %s", error, error.hint)
+                    level = level_of(error, logging.WARNING)
+                    logger.log(level, "Questions cannot be asked in groups now: %s %s", error, error.hint)
                     await asyncio.sleep(_AFTER_TROUBLE)
                 except Exception:
                     logger.exception("Asking in groups failed; trying again in %.0f s", _AFTER_TROUBLE)

@@ -15,7 +15,7 @@ from nanobot_transcript.outbox.outbox import Outbox
 
 OTHER = (
     "Another history of this chat is in the new place, and two are not joined: nothing of it was carried. "
-    "Purge it there, or move into another place."
+    "Keep this place, move into another one, or export and import its messages: docs/en/postgres.md."
 )
 
 
