@@ -177,7 +177,7 @@ def _killed_server(cluster: Cluster, working: Spawn, tmp_path: Path, to: str) ->
         while carrying.line().get("lines", 1) == first.get("lines"):
             pass
         cluster.kill()
-        assert carrying.result()["error"] == "StoreUnavailableError"
+        assert carrying.result()["error"] == "AwayError"
         cluster.start()
     with open_record(way[0]) as source, open_record(way[1]) as target:
         all_equal(source, target)
