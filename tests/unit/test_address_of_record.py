@@ -19,3 +19,13 @@ def test_an_address_with_a_variable_that_is_not_set_leads_into_no_other_record(
     for use in (settings.open_record, settings.open_database, lambda: Opening(settings).shelf(tmp_path)):
         with pytest.raises(ConfigError, match="DB_PASSWORD"):
             use()
+
+
+def test_a_record_that_several_share_is_closed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing one whose server stands still takes seconds."""
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_STORE__DIR", str(tmp_path))
+    opening, closed = Opening(load_settings()), list[str]()
+    monkeypatch.setattr(opening.record, "close", lambda: closed.append("closed"))
+    for _ in range(5):
+        opening.close()
+    assert closed == ["closed"]

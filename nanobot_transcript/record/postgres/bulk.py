@@ -9,9 +9,9 @@ from nanobot_transcript.record.postgres.cursors import format_cursor, parse_curs
 from nanobot_transcript.record.postgres.ops import OpLog
 from nanobot_transcript.record.postgres.rows import Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts, barring_of, runs
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_op, upgrade
@@ -167,7 +167,7 @@ class PostgresBulk:
                 self._insert(connection, chat, lines, written_ms)
                 if then is not None:
                     then(connection, end)
-                tell(connection, rows.channels)
+                notify(connection, rows.channels)
                 return end
 
         done = self._engine.write(RECORD, work)

@@ -13,11 +13,11 @@ import msgspec
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.names import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.log import FORMAT, decision_record
 from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.sql.postgres.listener import notify
 
 __all__ = ["PostgresDecisionLog"]
 
@@ -130,7 +130,7 @@ class PostgresDecisionLog:
         def insert(connection: Connection) -> None:
             with connection.transaction():
                 connection.cursor().executemany(place.sql(_ADD), rows)
-                tell(connection, [place.channel("signal", "decisions")])
+                notify(connection, [place.channel("signal", "decisions")])
 
         self._engine.write(RECORD, insert)
 
@@ -191,7 +191,7 @@ class PostgresDecisionLog:
                 connection.cursor().executemany(place.sql(_INSERT), rows)
                 if tidy:
                     connection.execute(place.sql(_OLD), (_KEPT_DAYS,))
-                tell(connection, [place.channel("signal", "decisions")])
+                notify(connection, [place.channel("signal", "decisions")])
 
         self._engine.write(RECORD, insert, again=True)
         self._tidied = now if tidy else self._tidied

@@ -16,8 +16,8 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.ops import OpLog
 from nanobot_transcript.record.postgres.rows import Row, Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.lines.codec import decode, encode
@@ -174,7 +174,7 @@ class _Locked:
     def tell(self) -> None:
         """Wake whoever follows the chat, when something was changed."""
         if self._changed:
-            tell(self._connection, self.rows.channels)
+            notify(self._connection, self.rows.channels)
 
     def empty(self) -> MaintenanceReport:
         """Remove all there is."""

@@ -16,9 +16,9 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.sql.postgres.migrations import lock_number
 from nanobot_transcript.store.member_document import Document, empty
 from nanobot_transcript.store.members import Change, MemberDirectory
@@ -180,7 +180,7 @@ class PostgresMembers(MemberDirectory):
                 facts = {path: deepcopy(value) for path, value in _differing(self._known, self._document)}
             if facts:
                 connection.cursor().executemany(place.sql(_PUT), [_row(path, value) for path, value in facts.items()])
-                tell(connection, [place.channel("signal", "members")])
+                notify(connection, [place.channel("signal", "members")])
         with self._mutex:
             del self._pending[: len(changes)]
             for path, value in facts.items():

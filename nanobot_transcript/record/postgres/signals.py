@@ -9,8 +9,8 @@ from functools import partial
 
 from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.record.postgres.telling import tell
 from nanobot_transcript.sql.postgres.engine import Engine
+from nanobot_transcript.sql.postgres.listener import notify
 
 __all__ = ["PostgresSignals"]
 
@@ -58,7 +58,7 @@ class PostgresSignals:
                     return
             try:
                 with self._engine.connection() as connection:
-                    tell(connection, told)
+                    notify(connection, told)
             except StoreError as error:  # whoever listens looks again by itself after a while
                 logger.debug("%d signals were not given: %s", len(told), error)
 

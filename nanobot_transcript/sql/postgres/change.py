@@ -19,7 +19,7 @@ from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.sql.postgres.failures import is_lost
 from nanobot_transcript.sql.postgres.statements import Statements
 
-__all__ = ["Change", "Ledger", "roll_back"]
+__all__ = ["Ledger", "RoomChange", "roll_back"]
 
 _T = TypeVar("_T")
 
@@ -73,7 +73,7 @@ class _Sent(NamedTuple):
     until: float
 
 
-class Change(Generic[_T]):
+class RoomChange(Generic[_T]):
     """``work`` as one transaction, to be made on one connection after the other until it is done or fails by itself."""
 
     def __init__(self, ledger: Ledger, work: Callable[[Sql], _T]) -> None:

@@ -14,7 +14,9 @@ __all__ = ["ServerClock"]
 _EVERY: Final = 30.0
 """Seconds between two looks at the server's clock; in between, time goes on here as it does there."""
 _STALE: Final = 60.0
-"""Seconds after which nobody goes by the last look any more."""
+"""Seconds after which the last look is too old. Longer than ``_EVERY``: a caller that was lent a connection a moment
+ago, within a transaction, must not ask for another one.
+"""
 
 _NOW: Final = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # goes on while the machine sleeps
@@ -23,8 +25,8 @@ _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # goes o
 class ServerClock:
     """Seconds since 1970 by the clock of a server. For any thread. Raises StoreError kinds.
 
-    It is looked at on each connection that is lent out, so that who has one needs no second one to know the time;
-    ``borrow`` lends one to who has none.
+    The engine looks at it on the connections it lends out, so that a caller within a transaction needs no second one;
+    ``borrow`` is for callers that have none.
     """
 
     def __init__(self, borrow: "Callable[[], AbstractContextManager[psycopg.Connection[Any]]]") -> None:

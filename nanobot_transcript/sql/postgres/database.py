@@ -13,7 +13,7 @@ import psycopg
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Schema, Sql
-from nanobot_transcript.sql.postgres.change import Change, Ledger, roll_back
+from nanobot_transcript.sql.postgres.change import Ledger, RoomChange, roll_back
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number
 from nanobot_transcript.sql.postgres.statements import Statements
@@ -78,7 +78,7 @@ class PostgresDatabase:
         """See ``Database.write``: on the server's disk when this returns. Where the connection breaks, ``work`` begins
         again, unless its change was kept: that is asked for as long as a failover takes.
         """
-        change, opening = Change(self._ledger, work), self._ledger.opening
+        change, opening = RoomChange(self._ledger, work), self._ledger.opening
         while True:
             try:
                 # Who waits for the lock has a connection; others of this process must not use up all of them.

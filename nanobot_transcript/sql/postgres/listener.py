@@ -5,7 +5,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from select import POLLIN, poll
 from typing import Any, Final
@@ -19,7 +19,7 @@ from nanobot_transcript.sql.postgres.failures import typed
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.sql.postgres.poolers import refuse_shared
 
-__all__ = ["Heard", "Listener", "hang_up"]
+__all__ = ["Heard", "Listener", "hang_up", "notify"]
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,14 @@ _SOON, _LATEST = 0.2, 2.0
 """Seconds until it is connected again: at first, and at the most."""
 _ENDS: Final = 1.0
 """Seconds that the thread has to end by itself, before its connection is cut, and then once more."""
+
+
+_NOTIFY: Final = "SELECT pg_notify(channel, '') FROM unnest(%s::text[]) AS channel"
+
+
+def notify(connection: "psycopg.Connection[Any]", channels: Iterable[str]) -> None:
+    """Have all who listen on these channels, in any process, look for news when the transaction is committed."""
+    connection.execute(_NOTIFY, (list(channels),))
 
 
 class Listener:

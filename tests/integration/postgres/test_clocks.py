@@ -51,6 +51,29 @@ def test_a_claim_is_not_given_again_by_a_server_that_took_over_with_a_clock_behi
         assert record.leases.renew(grant, 60) is None
 
 
+def test_a_claim_that_its_holder_renews_outlasts_the_server(cluster: Cluster, postgres_place: str) -> None:
+    schema = postgres_place.partition("#")[2]
+    with open_record(postgres_place) as record:
+        grant = record.leases.acquire("answer", "Alpha#1", 60)
+        assert grant is not None
+        cluster.execute(f"UPDATE {schema}.leases SET reign = gen_random_uuid()")
+        assert record.leases.renew(grant, 60) is not None
+        cluster.execute(f"UPDATE {schema}.reigns SET began = began - 3600")
+        assert record.leases.current("answer") is not None
+
+
+def test_a_claim_is_free_when_the_servers_clock_was_set_back(cluster: Cluster, postgres_place: str) -> None:
+    schema = postgres_place.partition("#")[2]
+    with open_record(postgres_place) as record:
+        assert record.leases.acquire("answer", "Alpha#1", 60) is not None
+        cluster.execute(f"UPDATE {schema}.leases SET expires = expires + 600")
+        assert record.leases.current("answer") is None
+        assert record.leases.acquire("answer", "Bravo#2", 60) is not None
+        cluster.execute(f"UPDATE {schema}.leases SET reign = gen_random_uuid()")
+        cluster.execute(f"UPDATE {schema}.reigns SET began = extract(epoch FROM clock_timestamp()) + 3600")
+        assert record.leases.current("answer") is None
+
+
 def test_who_lives_is_seen_so_however_wrong_the_clocks_are(postgres_place: str, spawn_on: SpawnAction) -> None:
     living = [spawn_on("live_on", place=postgres_place, clock_off=off) for off in OFF]
     names = [each.line()["id"] for each in living]

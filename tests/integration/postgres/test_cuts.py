@@ -17,6 +17,7 @@ from support.waiting import until
 
 from nanobot_transcript import StoreError
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
 from nanobot_transcript.relevance import Decision, Reason, Stage
@@ -155,16 +156,25 @@ def test_a_decision_is_noted_once_wherever_its_answer_was_cut(cut: Cut, times: i
 
 def test_of_more_decisions_than_there_is_room_for_the_newest_wait(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanobot_transcript.record.postgres.decisions._WAITING", 3)
-    log = PostgresDecisionLog(cast("PostgresRecord", cut.record).engine)
-    cut.line.refuses = True
-    cut.line.cut()
-    for number in range(10):
-        log.write(KEY, Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, "Alpha", f"om_{number}"))
-        log.flush(0.05)
-    cut.line.refuses = False
+    log, insert = PostgresDecisionLog(cast("PostgresRecord", cut.record).engine), PostgresDecisionLog._insert
+    more = ["om_1", "om_2", "om_3"]
+
+    def decide(name: str) -> None:
+        log.write(KEY, Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, "Alpha", name))
+
+    def refused_once(self: PostgresDecisionLog, rows: Any) -> None:
+        if not more:
+            insert(self, rows)
+            return
+        while more:  # so many come while one is refused that there is no room left for it
+            decide(more.pop(0))
+        raise StoreUnavailableError("The record is away.", hint="Wait.")
+
+    monkeypatch.setattr(PostgresDecisionLog, "_insert", refused_once)
+    decide("om_0")
     while not log.flush(60):
         pass
-    assert [found["message_id"] for found in cut.whole.decisions.read(KEY)] == ["om_7", "om_8", "om_9"]
+    assert [found["message_id"] for found in cut.whole.decisions.read(KEY)] == ["om_1", "om_2", "om_3"]
 
 
 @pytest.mark.parametrize("times", short_and_full(12, 100))

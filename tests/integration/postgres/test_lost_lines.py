@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Iterator
-from itertools import count
+from typing import Any
 
 import pytest
 from support.places import open_record
 from support.postgres import Cluster
-from support.waiting import PATIENCE
+from support.waiting import until
 
 from nanobot_transcript.record import Record
+from nanobot_transcript.record.postgres import follow
 
 KEY = "feishu:oc_lost"
 
@@ -45,22 +46,41 @@ def test_who_reads_on_is_given_what_comes_then(record: Record, cluster: Cluster,
     assert [entry["message_id"] for entry in record.store.read(KEY, page.cursor).entries] == ["om_new"]
 
 
-async def test_who_follows_is_given_what_comes_then(record: Record, cluster: Cluster, postgres_place: str) -> None:
-    seen: list[str | None] = []
-    looked = asyncio.Event()
+def test_who_reads_on_is_given_what_comes_when_the_whole_chat_was_lost(
+    record: Record, cluster: Cluster, postgres_place: str
+) -> None:
     cursor = record.store.end(KEY)
+    schema = postgres_place.partition("#")[2]
+    cluster.execute(*(f"DELETE FROM {schema}.{table}" for table in ("lines", "ids", "chats")))
+    page = record.store.read(KEY, cursor)
+    say(record, "om_new")
+    assert [entry["message_id"] for entry in record.store.read(KEY, page.cursor).entries] == ["om_new"]
 
-    async def follow() -> None:
+
+async def test_who_follows_is_given_what_comes_then(
+    record: Record, cluster: Cluster, postgres_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str | None] = []
+    ends: list[int] = []
+    cursor, behind = record.store.end(KEY), follow._behind
+
+    def looked(*asked: Any) -> Any:
+        told = behind(*asked)
+        if told is not None and told[0] is not None and not told[1]:
+            ends.append(told[0].seq)
+        return told
+
+    async def listen() -> None:
         async for entry in record.store.follow(KEY, cursor):
-            seen.append(entry["message_id"])
-            looked.set()
+            seen.append(entry["message_id"])  # noqa: PERF401 - it never ends
 
-    following = asyncio.create_task(follow())
+    monkeypatch.setattr(follow, "_behind", looked)
+    following = asyncio.create_task(listen())
     await asyncio.to_thread(say, record, "om_5")
-    await looked.wait()
+    await until(lambda: seen == ["om_5"])
     await asyncio.to_thread(lose, cluster, postgres_place)
-    numbers = count(6)
-    async with asyncio.timeout(PATIENCE):
-        while len(seen) < 2:
-            await asyncio.to_thread(say, record, f"om_{next(numbers)}")
+    await asyncio.to_thread(say, record, "om_6")
+    await until(lambda: ends[-1:] == [4])  # it has noticed where the record ends now
+    await asyncio.to_thread(say, record, "om_7")
+    await until(lambda: seen[1:] == ["om_7"])
     following.cancel()

@@ -27,7 +27,7 @@ SECRET = "s3cr3t"
 def test_an_address_that_cannot_be_understood_is_refused_without_its_password(url: str, which: str) -> None:
     given = {"url": "postgresql://host/db"} | {which: url}
     with pytest.raises(ConfigError) as refused:
-        Place(**given)  # type: ignore[arg-type]
+        Place(**given)  # type: ignore[arg-type] - each a text
     told = f"{refused.value} {refused.value.hint} {refused.value!r}"
     assert SECRET not in told
     assert str(refused.value).startswith(f"record.{which} cannot be understood")
@@ -41,7 +41,7 @@ def test_an_address_that_cannot_be_understood_is_refused_without_its_password(ur
 def test_an_address_that_leaves_open_which_database_is_refused(url: str, which: str) -> None:
     given = {"url": "postgresql://host/db"} | {which: url}
     with pytest.raises(ConfigError, match=f"record.{which} does not name a database") as refused:
-        Place(**given)  # type: ignore[arg-type]
+        Place(**given)  # type: ignore[arg-type] - each a text
     assert "/name" in refused.value.hint
 
 
