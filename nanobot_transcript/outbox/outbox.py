@@ -272,7 +272,7 @@ def tables_at(place: "str | Path | Engine") -> Database:
 
 def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database]]:
     """Where an outbox lies, and how a database is opened there that waits so many seconds."""
-    layout = Layout(Path(place).expanduser()) if isinstance(place, str | Path) else None
+    layout = Layout(Path(place).expanduser().absolute()) if isinstance(place, str | Path) else None
     shelf = Shelf(Path(), cast("Engine", place)) if layout is None else Shelf(layout.state / _FOLDER)
     lock, make = ("", None) if layout is None else (layout.locks / "outbox.lock", layout.create)
 

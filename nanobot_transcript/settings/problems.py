@@ -20,8 +20,9 @@ _NEEDED: Final = (
     "*.responder.command",
     "*.responder.answers",
     "*.judge.model",
+    "record.*url",
 )
-"""Settings whose default is nothing, with which what they belong to does not work."""
+"""Settings whose default is nothing: without them what they belong to does not work, or not as it was meant."""
 
 
 def config_error(error: ValidationError, sources: Sequence[Source]) -> ConfigError:

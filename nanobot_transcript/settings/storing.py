@@ -2,7 +2,7 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, ByteSize, SecretStr
 
@@ -10,12 +10,13 @@ from nanobot_transcript.settings.base import Directory, Section, setting
 
 __all__ = ["RecordSettings", "RetentionSettings", "StoreSettings"]
 
-_ADDRESSES = ("postgresql://", "postgres://")
+_ADDRESSES: Final = ("postgresql://", "postgres://")
+_SAMPLE: Final = "postgresql://user:password@host:5432/name"
 
 
 def _database(value: SecretStr) -> SecretStr:
     if value.get_secret_value() and not value.get_secret_value().startswith(_ADDRESSES):
-        raise ValueError("must begin with postgresql://")
+        raise ValueError(f"must begin with postgresql://, as in {_SAMPLE}")
     return value
 
 

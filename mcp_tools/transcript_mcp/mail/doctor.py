@@ -66,7 +66,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
     database = store.opened(_BUSY)
     try:
         if database.identity() is None and not snapshots.slugs(store):
-            return [Finding("mail", "info", f"There is no mail in {store.root} yet."), *_guards(store, [])]
+            return [Finding("mail", "info", f"There is no mail in {store.where} yet."), *_guards(store, [])]
         if database.identity() is None:
             return [Finding("database", "error", f"{store.where} is missing, and the archive has mail.", _REBUILD)]
         damage = database.damage() if whole else ""

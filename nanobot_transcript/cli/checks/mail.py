@@ -27,10 +27,11 @@ def check(shelf: "Shelf", *, archiving: bool) -> list[Finding]:
 
 def _findings(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
     root = shelf.folder
+    if not root.exists() and shelf.is_remote:
+        yield from _contents(shelf, archiving=archiving)
+        return
     if not root.exists():
         yield Finding("mail", "info", said("{path} does not exist yet; the first agent creates it.", path=root))
-        if shelf.is_remote:
-            yield from _contents(shelf, archiving=archiving)
         return
     found = root.stat()
     if not stat.S_ISDIR(found.st_mode):

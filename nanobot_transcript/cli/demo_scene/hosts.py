@@ -19,14 +19,13 @@ HostName = Literal["nanobot", "runner"]
 class Host:
     """What runs the bots. ``require`` says what it is, with its version, or raises HostError.
 
-    ``install`` and ``settings`` give your own bots what the demo shows: a command, and lines for the file ``file``.
+    Your own bots get what the demo shows with the package's extra ``extra`` and the ``settings``, lines of a file.
     """
 
     name: HostName
     title: str
     noun: str
-    install: str
-    file: str
+    extra: str
     settings: tuple[str, ...]
     require: Callable[[], str]
     bots: Callable[[Sequence[App], Path], list[Bot]]
@@ -37,8 +36,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="nanobot",
         title="Two real nanobot gateways",
         noun="gateway",
-        install='pip install ".[nanobot]"',
-        file="~/.nanobot/transcript.yaml",
+        extra="nanobot",
         settings=("groups: {mode: gate}", "relay: {mode: mentions}"),
         require=require_nanobot,
         bots=nanobot_bots,
@@ -47,8 +45,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="runner",
         title="Two real runners",
         noun="runner",
-        install='pip install ".[feishu]"',
-        file="command.yaml",
+        extra="feishu",
         settings=("relay: {mode: mentions}",),
         require=require_runner,
         bots=runner_bots,

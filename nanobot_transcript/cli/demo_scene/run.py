@@ -117,7 +117,7 @@ class _Demo:
             tally = await self._count()
         if not self._keep:
             screen.farewell(world.host, world.place)
-        screen.settings(world.host)
+        screen.settings(world.host, world.place)
         return tally
 
     async def _count(self) -> Tally:

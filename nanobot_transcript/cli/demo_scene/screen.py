@@ -33,6 +33,8 @@ _MOST_GIVEN: Final = 4
 _SPIN_SECONDS: Final = 0.5
 _REMIND_SECONDS: Final = 10.0
 _COLOURS: Final = {"Alpha": "bold cyan", "Beta": "bold magenta"}
+_SETTINGS: Final = "~/.nanobot/transcript.yaml"
+_DATABASE: Final = "record: {url: 'postgresql://user:password@host:5432/name'}"
 _MARGIN: Final = " " * (NAME_WIDTH + 1)
 
 
@@ -137,13 +139,14 @@ class Screen:
         self._uncut(f"  make demo ARGS={shlex.quote(options)}")
         self._uncut(f"  nanobot-transcript demo {options}")
 
-    def settings(self, host: "Host") -> None:
+    def settings(self, host: "Host", place: "DemoPlace") -> None:
         """How the person's own bots get what was just seen."""
+        extras, lines = (f"{host.extra},postgres", (_DATABASE,)) if place.schema else (host.extra, ())
         self._line()
         self._line(said("For the same in your own groups:"))
-        self._uncut(f"  {host.install}")
-        self._line(said("and in {file}:", file=host.file))
-        for line in host.settings:
+        self._uncut(f'  pip install ".[{extras}]"')
+        self._line(said("and in {file}:", file=_SETTINGS))
+        for line in (*lines, *host.settings):
             self._uncut(f"  {line}")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:

@@ -78,10 +78,8 @@ class Carrier:
         if waypoint is None:
             return report, None
         if not self._is_done(standing, waypoint):
-            before = waypoint.lines
             waypoint = self._finished(standing, self._carried(standing, waypoint, report), report)
             waypoint = self._checked(standing, waypoint, report)
-            report.moved = waypoint.lines - before
             self._target.keep(waypoint)
         else:
             report.outcome = "equal" if waypoint.apart is None else "more"
@@ -206,6 +204,7 @@ class Carrier:
         takes_back = False
         for batch in _batches(spelled(lines, hidden, report.left_out)):
             waypoint = self._put(batch, waypoint, standing)
+            report.moved += len(batch)
             takes_back = takes_back or any(line.entry.get("op") in HIDING for line in batch)
             if self._passed is not None:
                 self._passed = chained(self._passed, (line.body for line in batch))

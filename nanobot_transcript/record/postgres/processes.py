@@ -139,7 +139,7 @@ class PostgresProcesses:
             self._holding.close()
             self._id = None
             raise failure or StoreUnavailableError(
-                f"{self._engine.place.name} does not take the connection that stays.",
+                f"{self._engine.place.name} does not take the connection on which this process listens.",
                 hint="See whether the server itself can be reached: its address is record.listen_url, else record.url.",
             )
 

@@ -1,13 +1,13 @@
 """One change of a room's database, made once, also where the connection breaks while it is being kept.
 
-Each change leaves a token, and the database knows those of the last ones. Who was cut off before the server said what
-became of a change looks for its token on another connection. The status of its transaction would not do: a server that
-crashed, or took over from another one, may have given the same number to another transaction.
+Each change leaves a token in the table ``changes``, which holds those of the last ones. Who was cut off before the
+server said what became of a change looks for its token on another connection. The status of its transaction would not
+do: a server that crashed, or took over from another one, may have given the same number to another transaction.
 """
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -24,42 +24,57 @@ __all__ = ["Ledger", "RoomChange", "roll_back"]
 _T = TypeVar("_T")
 
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_TOKENS: Final = 32
-"""So many of the last changes can be told to have been kept."""
+_REMEMBERED: Final = 4096
+"""So many of the last changes can be told to have been kept, at least."""
+_FORGETS: Final = 64
+"""One change in so many removes the tokens that are too old."""
 _ASKED_FOR: Final = 45.0
 """Seconds in which it is worth asking whether a change was kept: longer than a failover takes."""
 
 
 class Ledger(NamedTuple):
-    """Where the changes of the database ``name`` are noted: in a row of the table ``databases`` at a ``place`` (for a
-    person). ``lock`` is the number of the lock under which it is changed, ``wait_ms`` how long to wait for that.
+    """Where the changes of the database ``name`` are counted and noted: in the tables ``databases`` and ``changes`` of
+    the ``schema`` (quoted) at a ``place`` (for a person). ``lock`` is the number of the lock under which it is changed,
+    ``wait`` how many seconds to wait for that.
     """
 
     place: str
-    databases: str
+    schema: str
     name: str
     lock: int
-    wait_ms: int
+    wait: float
 
     @property
     def opening(self) -> Sequence[str]:
         """What goes before a change. The last statement tells how many there were."""
         return (
             _BEGIN,
-            f"SET LOCAL lock_timeout = {self.wait_ms}",
+            f"SET LOCAL lock_timeout = {max(1, int(self.wait * 1000))}",
             f"SELECT pg_advisory_xact_lock({self.lock})",
-            f"SELECT changes FROM {self.databases} WHERE name = '{self.name}'",
+            f"SELECT changes {self._row}",
         )
 
-    @property
-    def looking(self) -> str:
-        """What tells how many changes there were, and the tokens of the last ones."""
-        return f"SELECT changes, tokens FROM {self.databases} WHERE name = '{self.name}'"
+    def looking(self, token: int) -> str:
+        """What tells how many changes there were (``changes``), and whether one left this token (``kept``)."""
+        found = f"SELECT FROM {self.schema}.changes WHERE name = '{self.name}' AND token = {token}"
+        return f"SELECT changes, EXISTS ({found}) AS kept {self._row}"
 
-    def noting(self, token: int) -> str:
+    def noting(self, token: int) -> Iterator[str]:
         """What notes one more."""
-        tokens = f"(tokens || {token}::bigint)[greatest(1, cardinality(tokens) - {_TOKENS - 2}):]"
-        return f"UPDATE {self.databases} SET changes = changes + 1, tokens = {tokens} WHERE name = '{self.name}'"
+        counted = (
+            f"UPDATE {self.schema}.databases SET changes = changes + 1 WHERE name = '{self.name}' RETURNING changes"
+        )
+        yield (
+            f"WITH counted AS ({counted})"
+            f" INSERT INTO {self.schema}.changes SELECT '{self.name}', changes, {token} FROM counted"
+        )
+        if token % _FORGETS == 0:
+            last = f"(SELECT changes {self._row})"
+            yield f"DELETE FROM {self.schema}.changes WHERE name = '{self.name}' AND number <= {last} - {_REMEMBERED}"
+
+    @property
+    def _row(self) -> str:
+        return f"FROM {self.schema}.databases WHERE name = '{self.name}'"
 
 
 class _Sent(NamedTuple):
@@ -102,7 +117,7 @@ class RoomChange(Generic[_T]):
             result = self._work(statements)
             if statements.changed:
                 self._keep(result, statements)
-            elif statements.has_begun:
+            elif statements.is_begun:
                 statements.finish("ROLLBACK")
             return result
         finally:
@@ -117,11 +132,11 @@ class RoomChange(Generic[_T]):
         )
 
     def _keep(self, result: _T, statements: Statements) -> None:
-        opened = statements.opened
-        token, changes = secrets.randbits(63), opened["changes"] if opened is not None else 0
+        before = statements.answer_before
+        token, changes = secrets.randbits(63), before["changes"] if before is not None else 0
         self._sent = _Sent(result, token, changes, time.monotonic() + _ASKED_FOR)
         try:
-            told = statements.finish(self._ledger.noting(token), "COMMIT")
+            told = statements.finish(*self._ledger.noting(token), "COMMIT")
         except psycopg.Error as error:
             if not is_lost(error):
                 self._sent = None
@@ -133,9 +148,9 @@ class RoomChange(Generic[_T]):
 
     def _was_kept(self, sent: _Sent, statements: Statements) -> bool:
         """Its transaction is over, one way or the other: it had the lock."""
-        row = statements.ask(self._ledger.looking)
-        self.is_kept = row is not None and sent.token in row["tokens"]
-        if not self.is_kept and row is not None and row["changes"] - sent.changes > _TOKENS:
+        row = statements.ask(self._ledger.looking(sent.token))
+        self.is_kept = row is not None and bool(row["kept"])
+        if not self.is_kept and row is not None and row["changes"] - sent.changes > _REMEMBERED:
             raise self.unknown()
         return self.is_kept
 

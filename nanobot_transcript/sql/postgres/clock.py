@@ -3,6 +3,8 @@
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.errors import StoreBusyError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
@@ -36,8 +38,12 @@ class ServerClock:
 
     def __call__(self) -> float:
         if self._is_older_than(_STALE):
-            with self._borrow():
-                pass
+            try:
+                with self._borrow():
+                    pass
+            except StoreBusyError:  # all are in use, maybe by the caller: what was seen last is right to a hair
+                if self._looked is None:
+                    raise
         return time.clock_gettime(_STEADY) + self._ahead
 
     def forget(self) -> None:

@@ -7,11 +7,12 @@ rooms, keeps it so for all processes. Nobody who reads waits for it.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, LiteralString, TypeVar
 
 import psycopg
 
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.contract import Schema, Sql
 from nanobot_transcript.sql.postgres.change import Ledger, RoomChange, roll_back
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
@@ -47,10 +48,11 @@ class PostgresDatabase:
         self._schema: Schema = schema
         self._names: Names = names_of(name, schema, engine.place.quoted_schema)
         self._part: Part = part_of(self._names, schema)
-        databases = f"{engine.place.quoted_schema}.databases"
         lock = lock_number(f"nanobot-transcript database {engine.place.schema} {name}")
-        self._ledger: Ledger = Ledger(engine.place.name, databases, name, lock, max(1, int(busy * 1000)))
-        self._state: bytes = f"SELECT identity, changes FROM {databases} WHERE name = '{name}'".encode()
+        self._ledger: Ledger = Ledger(engine.place.name, engine.place.quoted_schema, name, lock, busy)
+        self._state: LiteralString = engine.place.sql(
+            f"SELECT identity, changes FROM nanobot.databases WHERE name = '{name}'"
+        )
         self._own_changes: int = 0
         self._place: tuple[str, str] = engine.place.schema, f"{name}\\_%"
 
@@ -82,7 +84,7 @@ class PostgresDatabase:
         while True:
             try:
                 # Who waits for the lock has a connection; others of this process must not use up all of them.
-                with self._engine.turn(self._ledger.name):
+                with self._engine.turn(self._ledger.name, self._ledger.wait):
                     result = self._engine.write(
                         self._part, lambda at: change.make(at, self._statements(at, opening)), again=True
                     )
@@ -90,7 +92,7 @@ class PostgresDatabase:
             except StoreError as error:
                 if not change.is_in_doubt:
                     raise
-                if change.is_given_up:
+                if change.is_given_up or not isinstance(error, AwayError | StoreBusyError):
                     raise change.unknown() from error
             else:
                 return result

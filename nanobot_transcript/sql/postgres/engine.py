@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
 from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.postgres.clock import ServerClock
-from nanobot_transcript.sql.postgres.failures import LOOK, is_lost, is_missing, typed
+from nanobot_transcript.sql.postgres.failures import AGAIN, LOOK, is_lost, is_missing, typed
 from nanobot_transcript.sql.postgres.listener import Listener, hang_up
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrate, refuse_newer, version
 from nanobot_transcript.sql.postgres.outage import Outage
@@ -95,10 +95,19 @@ class Engine:
         with self._errors(), self._borrowed() as connection:
             yield connection
 
-    def turn(self, name: str) -> threading.Lock:
-        """A lock of this name between the threads of this process."""
+    @contextmanager
+    def turn(self, name: str, max_wait: float) -> Iterator[None]:
+        """One thread of this process after the other. Raises StoreBusyError when none was done within ``max_wait``
+        seconds.
+        """
         with self._mutex:
-            return self._turns.setdefault(name, threading.Lock())
+            turn = self._turns.setdefault(name, threading.Lock())
+        if not turn.acquire(timeout=max_wait):
+            raise StoreBusyError(f"{self.place.name}: others of this process write all the time.", hint=AGAIN)
+        try:
+            yield
+        finally:
+            turn.release()
 
     @contextmanager
     def alone(self, work: str, max_wait: float) -> Iterator[None]:
@@ -271,9 +280,7 @@ class Engine:
         """What to say when there was no connection in time, and none was refused."""
         if self._connecting:
             return StoreUnavailableError(f"{self.place.name} does not answer.", hint=LOOK)
-        return StoreBusyError(
-            f"{self.place.name}: all connections of this process are in use.", hint="Try again in a moment."
-        )
+        return StoreBusyError(f"{self.place.name}: all connections of this process are in use.", hint=AGAIN)
 
     def _hang_up(self, lent: dict[int, Connection]) -> None:
         """Free who still waits for an answer on one of these connections: a server that stands still gives none."""

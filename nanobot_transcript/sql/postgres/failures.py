@@ -7,7 +7,7 @@ import psycopg
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
 from nanobot_transcript.sql.away import AwayError
 
-__all__ = ["ENCODING", "LOOK", "is_lost", "is_missing", "typed"]
+__all__ = ["AGAIN", "ENCODING", "LOOK", "is_lost", "is_missing", "typed"]
 
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 _MISSING: Final = frozenset({"3F000", "42P01", "42883", "42703"})  # schema, table, function, column
@@ -19,8 +19,15 @@ _LOST: Final = frozenset({"57P01", "57P02", "57P03", "57P05", _READ_ONLY})
 
 _SETTING: Final = "record.url"
 _ROOM: Final = "Free space on the database's disk, then try again."
-_AGAIN: Final = "Try again in a moment."
+AGAIN: Final = "Try again in a moment."
+"""The hint where the next attempt may well succeed."""
 _PASSWORD: Final = "Correct user and password in record.url; the password is percent-encoded there, %40 for @."
+_NO_PASSWORD: Final = "Write the password into record.url, or into ~/.pgpass, which nobody else may read (mode 0600)."
+_RIGHTS: Final = "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights."
+_MAY_CREATE: Final = (
+    "Let this user make schemas, as the database's owner: GRANT CREATE ON DATABASE its_name TO the_user;"
+)
+_HOST: Final = "Correct the host in record.url: this machine finds none of that name."
 _ADMISSION: Final = "Let this user in: pg_hba.conf on the server, and user and password in record.url."
 _DATABASE: Final = "Create the database, or correct its name in record.url."
 _WRITABLE: Final = "Name all hosts in record.url, so that the one that takes writes is found; and let this user write."
@@ -32,16 +39,20 @@ _HINTS: Final = {
     "28P01": _PASSWORD,
     "28000": _ADMISSION,
     "3D000": _DATABASE,
-    "42501": "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights.",
     "22P05": ENCODING,
     _READ_ONLY: _WRITABLE,
 }
 LOOK: Final = "See whether PostgreSQL runs, and whether host and port in record.url lead to it."
 """The hint where nothing better is known."""
 
-# While connecting the server and the driver say it in words alone. The first that fits counts.
+# While connecting the server and the driver say it in words alone, and a refusal says in words of what. The first that
+# fits counts.
 _CROWDS: Final = ("too many clients", "connection slots are reserved", "too many connections", "no more connections")
 _WORDS: Final = (
+    (("permission denied for database",), _MAY_CREATE),
+    (("permission denied", "must be owner"), _RIGHTS),
+    (("no password supplied",), _NO_PASSWORD),
+    (("could not translate host name", "Name or service not known", "failed to resolve host"), _HOST),
     (("password", "authentication"), _PASSWORD),
     (("pg_hba", "role "), _ADMISSION),
     (('database "',), _DATABASE),
@@ -67,9 +78,9 @@ def _typed(error: psycopg.Error, where: str) -> StoreError:
     if code == _TOO_MANY or (not code and any(words in said for words in _CROWDS)):
         return StoreBusyError(f"{where}: {said}", hint=_CROWDED)
     if code in _BUSY:
-        return StoreBusyError(f"{where}: {said}", hint=_AGAIN)
+        return StoreBusyError(f"{where}: {said}", hint=AGAIN)
     kind = AwayError if is_lost(error) else StoreUnavailableError
-    return kind(f"{where}: {said}", hint=_HINTS.get(code, _hint_of(said)))
+    return kind(f"{where}: {said}", hint=_HINTS.get(code) or _hint_of(said))
 
 
 def is_lost(error: psycopg.Error) -> bool:

@@ -83,15 +83,15 @@ class Statements:
     ) -> None:
         self.changed: bool = False
         """Whether anything was written."""
-        self.has_begun: bool = False
+        self.is_begun: bool = False
         """Whether anything was sent."""
-        self.opened: Found | None = None
+        self.answer_before: Found | None = None
         """The row that the last statement of ``before`` has given."""
         self._connection: psycopg.Connection[Any] = connection
         self._names: Names = names
         self._schema: Schema = schema
         self._waiting: list[str] = list(before)
-        self._opens_at: int = len(before) - 1
+        self._answers_at: int = len(before) - 1
 
     def execute(self, statement: str, parameters: Parameters = ()) -> _Rows:
         """See ``Sql.execute``."""
@@ -196,8 +196,8 @@ class Statements:
         before, self._waiting = self._waiting, []
         cursor = self._sent([*before, *statements])
         for place in range(len(before)):
-            if place == self._opens_at:
-                self.opened, self._opens_at = cursor.fetchone() if cursor.description else None, -1
+            if place == self._answers_at:
+                self.answer_before, self._answers_at = cursor.fetchone() if cursor.description else None, -1
             cursor.nextset()
         count = max(0, cursor.rowcount)
         while cursor.nextset():
@@ -205,7 +205,7 @@ class Statements:
         return (cursor.fetchall() if cursor.description else _NOTHING), count
 
     def _sent(self, statements: Sequence[str]) -> "psycopg.Cursor[Any]":
-        self.has_begun = True
+        self.is_begun = True
         cursor = psycopg.ClientCursor(self._connection, row_factory=_rows)
         return cursor.execute("; ".join(statements).encode())
 

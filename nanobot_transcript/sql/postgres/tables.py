@@ -24,13 +24,17 @@ _DATABASES: Final = """
 CREATE TABLE IF NOT EXISTS nanobot.databases (
     name text PRIMARY KEY,
     identity text NOT NULL DEFAULT gen_random_uuid()::text,
-    changes bigint NOT NULL DEFAULT 0,
-    tokens bigint[] NOT NULL DEFAULT '{}'
+    changes bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50)
 """
-"""What tells each database of rooms from one that was made again, how often it was changed, and the tokens of the last
-changes: who was cut off from the server sees by its own whether its change was kept.
+"""What tells each database of rooms from one that was made again, and how often it was changed."""
+
+_CHANGES: Final = """
+CREATE TABLE IF NOT EXISTS nanobot.changes (
+    name text, number bigint, token bigint NOT NULL, PRIMARY KEY (name, number)
+)
 """
+"""The tokens of the last changes: who was cut off from the server sees by its own whether its change was kept."""
 
 
 def names_of(name: str, schema: Schema, quoted: str) -> Names:
@@ -47,7 +51,7 @@ def part_of(names: Names, schema: Schema) -> Part:
     placed = replace(names, schema="nanobot")
     steps = [list(_step(placed, step)) for step in schema.migrations]
     begun = f"INSERT INTO nanobot.databases (name) VALUES ('{names.name}') ON CONFLICT DO NOTHING"
-    return Part(names.name, [[_DATABASES, begun, *steps[0]], *steps[1:]])
+    return Part(names.name, [[_DATABASES, _CHANGES, begun, *steps[0]], *steps[1:]])
 
 
 def _step(names: Names, statements: Iterable[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@ lost or done twice for it.
 """
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,12 +18,14 @@ from support.waiting import until
 
 from nanobot_transcript import StoreError
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.errors import StoreBusyError, StoreUnavailableError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
 from nanobot_transcript.relevance import Decision, Reason, Stage
+from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.contract import Schema
 from nanobot_transcript.sql.postgres.database import PostgresDatabase
+from nanobot_transcript.sql.postgres.migrations import lock_number
 from nanobot_transcript.sql.postgres.statements import Statements
 
 if TYPE_CHECKING:
@@ -268,6 +271,119 @@ def test_who_waits_to_hear_whether_it_is_kept_is_told_when_others_can_be_asked_n
     monkeypatch.setattr(Statements, "finish", finish)
     with pytest.raises(StoreError, match="while something was being kept"):
         cut.record.outbox.post(KEY, "hello")
+
+
+@pytest.mark.parametrize("others", [2, 5])
+def test_it_is_told_whether_a_change_was_kept_until_too_many_others_were_made(
+    cut: Cut, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """Three are remembered here."""
+    monkeypatch.setattr("nanobot_transcript.sql.postgres.change._REMEMBERED", 3)
+    monkeypatch.setattr("nanobot_transcript.sql.postgres.change._FORGETS", 1)
+    mine, theirs = (
+        PostgresDatabase(cast("PostgresRecord", record).engine, "things", THINGS, busy=10)
+        for record in (cut.record, cut.whole)
+    )
+    commit, left = Statements.finish, ["the first one"]
+
+    def insert(database: PostgresDatabase, name: str) -> int:
+        return database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", (name,)))
+
+    def finish(self: Statements, *last: str) -> str:
+        if not left:
+            return commit(self, *last)
+        left.clear()
+        cut.line.cut_after(0)
+        try:
+            return commit(self, *last)
+        finally:
+            cut.line.cut_after(None)
+            for number in range(others):
+                insert(theirs, f"other {number}")
+
+    insert(theirs, "before")
+    monkeypatch.setattr(Statements, "finish", finish)
+    if others > 3:
+        with pytest.raises(StoreError, match="while something was being kept"):
+            insert(mine, "mine")
+    else:
+        assert insert(mine, "mine") == 2
+    count = theirs.read(lambda db: db.execute("SELECT count(*) FROM things WHERE name = 'mine'").fetchone()[0], 0)
+    assert count == 1
+
+
+def test_whether_it_is_kept_is_asked_for_now_and_then(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanobot_transcript.sql.postgres.change._ASKED_FOR", 1.2)
+    engine = cast("PostgresRecord", cut.record).engine
+    database = PostgresDatabase(engine, "things", THINGS, busy=10)
+    commit, write, asked = Statements.finish, engine.write, list[str]()
+
+    def insert() -> int:
+        return database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", ("one",)))
+
+    def finish(self: Statements, *last: str) -> str:
+        cut.line.refuses = True
+        cut.line.cut_after(0)
+        return commit(self, *last)
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        asked.append("")
+        return write(*arguments, **options)
+
+    insert()
+    monkeypatch.setattr(Statements, "finish", finish)
+    monkeypatch.setattr(engine, "write", counted)
+    with pytest.raises(StoreError, match="while something was being kept"):
+        insert()
+    assert 2 <= len(asked) <= 4
+
+
+def test_whether_it_is_kept_is_not_asked_for_where_nobody_will_be_told(
+    cut: Cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = PostgresDatabase(cast("PostgresRecord", cut.record).engine, "things", THINGS, busy=10)
+    commit, newer = Statements.finish, "UPDATE nanobot.versions SET version = 99 WHERE part = 'things'"
+
+    def insert() -> int:
+        return database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", ("one",)))
+
+    def finish(self: Statements, *last: str) -> str:
+        with cast("PostgresRecord", cut.whole).engine.connection() as connection:
+            connection.execute(cast("PostgresRecord", cut.whole).engine.place.sql(newer))
+        monkeypatch.setattr("nanobot_transcript.sql.postgres.engine._TRUSTED", 0.0)
+        cut.line.cut_after(0)
+        try:
+            return commit(self, *last)
+        finally:
+            cut.line.cut_after(None)
+
+    insert()
+    monkeypatch.setattr(Statements, "finish", finish)
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="while something was being kept") as unknown:
+        insert()
+    assert "newer version" in str(unknown.value.__cause__)
+    assert time.monotonic() - began < 30
+
+
+def test_who_works_alone_is_told_when_that_ended_in_the_middle(cut: Cut, cluster: Cluster) -> None:
+    engine, other = (cast("PostgresRecord", record).engine for record in (cut.record, cut.whole))
+    number = lock_number(f"nanobot-transcript moving things {engine.place.schema}")
+    ends = (
+        "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+        f" AND (classid::bigint << 32 | objid::bigint) = {number}"
+    )
+
+    def work() -> None:
+        with engine.alone("moving things", 1):
+            with pytest.raises(StoreBusyError, match="moving things"), other.alone("moving things", 0.05):
+                pass
+            assert cluster.execute(ends) == [(True,)]
+
+    with pytest.raises(AwayError):
+        work()
+    with other.alone("moving things", 5):
+        pass
 
 
 @pytest.mark.parametrize("times", short_and_full(8, 60))

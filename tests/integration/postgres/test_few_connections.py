@@ -1,6 +1,7 @@
 """A process that may have one connection: rooms work all the same, and do not wait for a second one."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -9,7 +10,10 @@ import pytest
 from support.places import open_record
 from support.waiting import PATIENCE
 
+from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.record import Record
+from nanobot_transcript.sql.postgres.migrations import lock_number
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, Question
@@ -42,11 +46,34 @@ async def test_the_questions_do(record: Record, tmp_path: Path) -> None:
     questions.close()
 
 
+def test_who_waits_for_another_process_leaves_connections_to_who_reads(
+    postgres_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_record(postgres_place, connections=2) as mine, open_record(postgres_place) as theirs:
+        mine.outbox.post("feishu:oc_1", "before")
+        engine, other = (cast("PostgresRecord", each).engine for each in (mine, theirs))
+        monkeypatch.setattr("nanobot_transcript.outbox.outbox._BUSY", 0.5)
+        outbox = Outbox(engine, signals=mine.signals)
+        with other.connection() as connection, connection.transaction():
+            connection.execute(lock_of_outbox(postgres_place))
+            with ThreadPoolExecutor(4) as pool:
+                posts = [pool.submit(outbox.post, "feishu:oc_1", f"{number}") for number in range(4)]
+                assert len(outbox.open_posts()) == 1
+                assert not any(post.done() for post in posts), "they were waiting meanwhile"
+        assert all(isinstance(post.exception(), StoreBusyError) for post in posts)
+        assert sum("others of this process" in str(post.exception()) for post in posts) >= 2
+
+
+def lock_of_outbox(place: str) -> str:
+    schema = place.partition("#")[2]
+    return f"SELECT pg_advisory_xact_lock({lock_number(f'nanobot-transcript database {schema} outbox')})"
+
+
 def test_a_forked_process_does_not_wait_for_its_parent(record: Record) -> None:
     """Another thread of the parent is writing at that moment."""
     outbox = record.outbox
     outbox.post("feishu:oc_1", "before")
-    with cast("PostgresRecord", record).engine.turn("outbox"):
+    with cast("PostgresRecord", record).engine.turn("outbox", PATIENCE):
         child = get_context("fork").Process(target=outbox.post, args=("feishu:oc_1", "in the child"))
         child.start()
         child.join(PATIENCE)

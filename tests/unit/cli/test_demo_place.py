@@ -42,7 +42,10 @@ def test_what_is_no_database_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv(f"{PREFIX}URL", "mysql://bot:pw@host/db")
     with pytest.raises(ConfigError) as refused:
         DemoPlace.from_environment(tmp_path)
-    assert str(refused.value) == f"{PREFIX}URL must begin with postgresql://."
+    assert (
+        str(refused.value)
+        == f"{PREFIX}URL must begin with postgresql://, as in postgresql://user:password@host:5432/name."
+    )
 
 
 def test_a_schema_that_cannot_be_dropped_is_told_if_it_was_made(

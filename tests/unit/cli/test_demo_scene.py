@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from nanobot_transcript.cli.demo_scene.asking import objection
 from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
 from nanobot_transcript.cli.demo_scene.hosts import host_named
 from nanobot_transcript.cli.demo_scene.mind import PHRASES, answer
+from nanobot_transcript.cli.demo_scene.place import DemoPlace
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
 from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.conversation.prompt import build_messages
@@ -43,8 +45,10 @@ ALPHA = Given("om_2", "Alpha", "记下了，任务 T-4821", bot=True)
 
 
 def test_the_last_words_say_what_an_install_has_to_set(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen().settings(host_named("nanobot"))
-    Screen().settings(host_named("runner"))
+    folder = DemoPlace(Path("here"))
+    Screen().settings(host_named("nanobot"), folder)
+    Screen().settings(host_named("runner"), folder)
+    Screen().settings(host_named("runner"), replace(folder, schema="demo_1"))
     assert capsys.readouterr().out.splitlines() == [
         "",
         "For the same in your own groups:",
@@ -55,7 +59,13 @@ def test_the_last_words_say_what_an_install_has_to_set(capsys: pytest.CaptureFix
         "",
         "For the same in your own groups:",
         '  pip install ".[feishu]"',
-        "and in command.yaml:",
+        "and in ~/.nanobot/transcript.yaml:",
+        "  relay: {mode: mentions}",
+        "",
+        "For the same in your own groups:",
+        '  pip install ".[feishu,postgres]"',
+        "and in ~/.nanobot/transcript.yaml:",
+        "  record: {url: 'postgresql://user:password@host:5432/name'}",
         "  relay: {mode: mentions}",
     ]
 

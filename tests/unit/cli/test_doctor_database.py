@@ -68,3 +68,15 @@ def test_an_address_with_a_password_as_it_is(wrong: Wrong, monkeypatch: pytest.M
     assert error["message"] == "record.url cannot be understood as the address of a database."
     assert "must be percent-encoded" in error["fix"]
     assert "hun" not in error["message"] + error["fix"]
+
+
+def test_what_is_said_of_mail_is_said_of_the_database(
+    postgres_place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, _, schema = postgres_place.partition("#")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL", url)
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__SCHEMA", schema)
+    main(["doctor", "--json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    (mail,) = (each["message"] for each in findings if each["check"] == "mail")
+    assert mail.startswith("There is no mail in postgresql://127.0.0.1")

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from support.leases import FOR_EVER
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.coordination.files.budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.entry import Entry
@@ -143,6 +146,52 @@ async def test_what_was_said_after_another_process_asked_is_asked_for_again(team
     said = await team.feishu.say(team.group, team.ada, "hello", at_ms=time.time() * 1000 + 5)
     assert len(await asked(make(team.beta, began=began), key, said.created_ms, 50)) == 1
     assert listings(team) == 2
+
+
+class OtherClock:
+    """Leases whose times are ``ahead`` (seconds) of the clock here; those that tell of a rest by ``more`` than that,
+    and only when they are looked at for the first time.
+    """
+
+    blocking = True
+
+    def __init__(self, leases: FileLease, ahead: float, more: float = 0.0) -> None:
+        self._leases, self._ahead, self._more = leases, ahead, more
+        self.looks: int = 0
+
+    def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
+        return self._shown(self._leases.acquire(name, holder, ttl), self._ahead)
+
+    def renew(self, grant: Grant, ttl: float) -> Grant | None:
+        return self._shown(self._leases.renew(grant, ttl), self._ahead)
+
+    def release(self, grant: Grant) -> None:
+        self._leases.release(grant)
+
+    def current(self, name: str) -> Grant | None:
+        self.looks += 1
+        if self._more and self.looks > 1:
+            return None
+        return self._shown(self._leases.current(name), self._ahead + self._more)
+
+    def _shown(self, grant: Grant | None, ahead: float) -> Grant | None:
+        return replace(grant, expires_at=grant.expires_at + ahead) if grant is not None else None
+
+
+@pytest.mark.parametrize(
+    ("ahead", "more", "calls"), [(0, 0, 1), (-3600, 0, 1), (3600, 0, 1), (0, 3600, 2), (0, -3600, 2)]
+)
+async def test_what_was_fetched_a_moment_ago_is_known_by_the_clock_of_the_leases(
+    team, make, key, monkeypatch, tmp_path, ahead: float, more: float, calls: int
+) -> None:
+    """Times of two clocks tell nothing: then one asks."""
+    options = FallbackOptions(rest=60, look=0.01, wait=0.5)
+    await say_many(team, 1)
+    assert len(await asked(make(team.alpha, options=options), key, None, 50)) == 1
+    leases = OtherClock(FileLease(tmp_path, wait=PATIENCE), ahead, more)
+    monkeypatch.setattr(sys.modules[__name__], "FileLease", lambda *at, **how: leases)
+    found = await asked(make(team.beta, options=options, began=0.0), key, START, 50)
+    assert (len(found), listings(team), leases.looks) == (calls - 1, calls, calls)
 
 
 async def test_an_answer_lost_before_it_was_recorded_is_brought_by_the_history(team, make, key, tmp_path) -> None:

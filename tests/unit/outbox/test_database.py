@@ -47,6 +47,14 @@ def test_folders_and_files_are_private(outbox: Outbox, base_dir: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
+def test_a_folder_may_be_named_from_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Outbox("here") as outbox:
+        outbox.post("feishu:oc_1", "hello")
+    assert (tmp_path / "here" / ".state" / "locks" / "outbox.lock").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"here"}
+
+
 @in_a_file
 @pytest.mark.parametrize("body", [b"garbage", b"x" * 100_000, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_database_is_kept_aside(
