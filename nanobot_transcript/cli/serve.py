@@ -98,7 +98,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         handle_signals=False,
         shutdown_timeout=_GRACE,
         keepalive_timeout=_IDLE,
-        auto_decompress=False,  # the hub unpacks itself, what it reads only: see transcript_mcp.sdk.bodies
+        auto_decompress=False,  # the hub unpacks itself, what it reads only: see transcript_mcp.door.bodies
     )
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -131,7 +131,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
 def _addresses(page: str, settings: "Settings", rooms: Collection[str]) -> Iterator[str]:
     """Where people look, by the tokens that open it, and programs that ask them."""
-    from transcript_mcp.hub.access import SET_PAGE_TOKEN
+    from transcript_mcp.door.identity import SET_PAGE_TOKEN
 
     if settings.hub.page_token is not None:
         yield said("The page for people: {page}?token=TOKEN, with hub.page_token for TOKEN.", page=page)
@@ -242,7 +242,7 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
 
 def second_address(listen: str, hub_host: str) -> tuple[str, int]:
     """``assistant.listen`` as host and port. Raises ConfigError; it reaches no farther than the hub itself."""
-    from transcript_mcp.hub.access import is_loopback
+    from transcript_mcp.door.identity import is_loopback
 
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= 65535:

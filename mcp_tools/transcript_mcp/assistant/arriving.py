@@ -10,7 +10,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from transcript_mcp.assistant.refusals import RefusedError
 from transcript_mcp.assistant.sizes import SMALL
-from transcript_mcp.sdk.bodies import body_pieces
+from transcript_mcp.door.bodies import body_pieces
 
 __all__ = ["Arriving"]
 

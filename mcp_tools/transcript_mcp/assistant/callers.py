@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from transcript_mcp.assistant.refusals import RefusedError
-from transcript_mcp.sdk.lines import has_left
+from transcript_mcp.door.delivery import has_left
 
 __all__ = ["Callers"]
 

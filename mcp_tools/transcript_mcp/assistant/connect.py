@@ -25,7 +25,7 @@ from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Inquiry, Kind
-from transcript_mcp.sdk.lines import has_left, takes_gzip
+from transcript_mcp.door.delivery import has_left, takes_gzip
 
 __all__ = ["Calls"]
 

@@ -9,12 +9,12 @@ from pydantic import SecretStr
 
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
-from transcript_mcp.hub.access import Access, check_page_token
+from transcript_mcp.door.bodies import READING
+from transcript_mcp.door.guard import guard
+from transcript_mcp.door.identity import Access, check_page_token
 from transcript_mcp.hub.disks import Disks
-from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
-from transcript_mcp.hub.reading import READING
 from transcript_mcp.hub.rooms import Room, build_rooms
 from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.hub.unreadable import told_in_a_line
@@ -32,7 +32,7 @@ def create_app(
 
     ``rooms`` by name, instead of those that the settings describe; ``reading`` is in how many seconds the body of a
     request has to be there. Mounted below another application with ``add_subapp``, it checks its own requests and
-    leaves the others alone. Serve it with ``auto_decompress=False``; ``transcript_mcp.sdk.bodies`` says why. Raises
+    leaves the others alone. Serve it with ``auto_decompress=False``; ``transcript_mcp.door.bodies`` says why. Raises
     ConfigError when the hub would be open to other machines without a token, or its pages to a program's token.
     """
     hub = settings.hub

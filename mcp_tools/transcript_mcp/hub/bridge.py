@@ -13,8 +13,8 @@ from typing import Any
 from aiohttp import web
 from multidict import CIMultiDict
 
-from transcript_mcp.hub.observing import CLIENT_GONE, shown_path
-from transcript_mcp.hub.receiving import Receiving
+from transcript_mcp.door.delivery import CLIENT_GONE, Receiving
+from transcript_mcp.door.guard import shown_path
 from transcript_mcp.sdk import CALLER, HttpApp
 from transcript_mcp.sdk.calls import RECEIVER
 

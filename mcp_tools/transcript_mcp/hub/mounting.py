@@ -8,10 +8,11 @@ from typing import Final
 
 from aiohttp import web
 
+from transcript_mcp.door.bodies import whole_body
+from transcript_mcp.door.delivery import Receiving, error_response
+from transcript_mcp.door.guard import CALLER, not_for_this_token
+from transcript_mcp.door.waits import Calls, StoppingError
 from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
-from transcript_mcp.hub.calls import Calls, StoppingError
-from transcript_mcp.hub.guarding import error_response, not_for_this_token
-from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.plain import (
     VERSION,
     answer_plainly,
@@ -21,10 +22,8 @@ from transcript_mcp.hub.plain import (
     json_bytes,
     parsed,
 )
-from transcript_mcp.hub.receiving import Receiving
 from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.sdk import Server, Watch, http_app
-from transcript_mcp.sdk.bodies import whole_body
 from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 

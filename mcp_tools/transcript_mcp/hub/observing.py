@@ -14,21 +14,16 @@ from aiohttp.typedefs import Handler, Middleware
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from transcript_mcp.hub.access import Caller
+from transcript_mcp.door.delivery import CLIENT_GONE, has_left
+from transcript_mcp.door.guard import CALLER, shown_path
 from transcript_mcp.sdk import Kind, Outcome, Server
-from transcript_mcp.sdk.lines import has_left
 
-__all__ = ["CALLER", "CLIENT_GONE", "METHODS", "Metrics", "observer", "pattern_of", "shown_path"]
-
-CALLER: Final = web.RequestKey("caller", Caller)
-"""Set on each request that was let in."""
+__all__ = ["METHODS", "Metrics", "observer", "pattern_of"]
 
 logger = logging.getLogger("transcript_mcp.hub.access")
 
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600)
 _NONE: Final = "none"
-CLIENT_GONE: Final = 499
-"""As nginx counts a client that went away before the answer."""
 
 
 class Metrics:
@@ -144,11 +139,6 @@ def pattern_of(request: web.Request) -> str:
     """The pattern that the path matched, empty for none: there are few of them, whatever clients make up."""
     resource = request.match_info.route.resource
     return resource.canonical if resource is not None else ""
-
-
-def shown_path(request: web.Request) -> str:
-    """The path as it was sent: decoded it could hold the end of a line, and a line of the log of its own."""
-    return request.rel_url.raw_path
 
 
 def _log(request: web.Request, route: str, status: int, seconds: float) -> None:

@@ -142,7 +142,7 @@ def _assistant(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
         questions_of,
         scopes_from,
     )
-    from transcript_mcp.hub.access import is_loopback
+    from transcript_mcp.door.identity import is_loopback
     from transcript_mcp.hub.unasked import UnaskedMessages
 
     # Tokens of others, too, say that not everybody on this machine is trusted.

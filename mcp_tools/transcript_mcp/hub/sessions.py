@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from transcript_mcp.hub.guarding import error_response
+from transcript_mcp.door.delivery import error_response
 from transcript_mcp.hub.plain import SESSION
 from transcript_mcp.sdk.backend import HttpOptions
 

@@ -7,11 +7,11 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
+from transcript_mcp.door.bodies import whole_body
+from transcript_mcp.door.delivery import has_left
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
-from transcript_mcp.sdk.bodies import whole_body
-from transcript_mcp.sdk.lines import has_left
 
 __all__ = ["Routes", "handed_over"]
 

@@ -13,8 +13,8 @@ from aiohttp.typedefs import Handler
 from support.hubs import listening, small_server
 from support.waiting import until
 
-from transcript_mcp.hub.access import Access
-from transcript_mcp.hub.guarding import guard
+from transcript_mcp.door.guard import guard
+from transcript_mcp.door.identity import Access
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.sessions import Sessions
 

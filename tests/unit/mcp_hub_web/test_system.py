@@ -180,7 +180,8 @@ async def test_each_store_is_there_with_its_size_and_none_is_counted_twice(serve
 async def test_every_code_that_the_hub_can_show_has_a_sentence_in_chinese() -> None:
     page = (ROOT / "web" / "src" / "pages" / "system" / "chinese.ts").read_text(encoding="utf-8")
     known = dict(re.findall(r'^  (\w+): \["([^"]+)", "', page, re.MULTILINE))
-    hub = "".join(each.read_text(encoding="utf-8") for each in (ROOT / "mcp_tools/transcript_mcp/hub").rglob("*.py"))
+    rooms = [ROOT / "mcp_tools" / "transcript_mcp" / name for name in ("door", "hub")]
+    hub = "".join(each.read_text(encoding="utf-8") for room in rooms for each in room.rglob("*.py"))
     made = set(re.findall(r'(?:error_response|Refusal|Told)\(\s*\w+,\s*"(\w+)"', hub))
     assert {"internal", "wrong_origin", "too_many_sessions"} <= made
     ours = {getattr(errors, name).code for name in errors.__all__}

@@ -8,9 +8,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from nanobot_transcript.entry import well_formed
-from transcript_mcp.hub.guarding import error_response
-from transcript_mcp.hub.observing import CALLER
-from transcript_mcp.sdk.bodies import whole_body
+from transcript_mcp.door.bodies import whole_body
+from transcript_mcp.door.delivery import error_response
+from transcript_mcp.door.guard import CALLER
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["Asked", "Finding", "answered", "as_json", "body_of", "done", "event_json"]

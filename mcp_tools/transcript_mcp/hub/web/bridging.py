@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aiohttp import web
 
-from transcript_mcp.hub.access import bearer
+from transcript_mcp.door.identity import bearer
 from transcript_mcp.hub.web.asking import Asked, as_json, body_of
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking

@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
-from transcript_mcp.sdk.lines import takes_gzip
+from transcript_mcp.door.delivery import takes_gzip
 
 __all__ = ["DIST", "POLICY", "Bundle"]
 

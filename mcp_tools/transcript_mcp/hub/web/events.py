@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.door.guard import CALLER
 from transcript_mcp.hub.web.asking import event_json
 
 __all__ = ["Events", "Viewer"]

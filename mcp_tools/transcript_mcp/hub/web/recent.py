@@ -10,7 +10,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.door.guard import CALLER
 from transcript_mcp.hub.web.refusals import refusal_of, way_of, where_of
 
 __all__ = ["Recent"]

@@ -9,9 +9,9 @@ from aiohttp import web
 
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
+from transcript_mcp.door.guard import CALLER
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.hub.access import Caller
-from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.rooms import Chats, Room
 from transcript_mcp.hub.unasked import UnaskedMessages
 from transcript_mcp.hub.web.asking import as_json

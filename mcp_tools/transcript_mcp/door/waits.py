@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
-from transcript_mcp.sdk.lines import has_left
+from transcript_mcp.door.delivery import has_left
 
 __all__ = ["Calls", "StoppingError"]
 

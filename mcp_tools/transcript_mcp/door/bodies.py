@@ -1,4 +1,4 @@
-"""The bodies of HTTP requests, unpacked a little at a time: a megabyte may hold a gigabyte.
+"""The bodies of HTTP requests: unpacked a little at a time, as a megabyte may hold a gigabyte, and bounded in time.
 
 aiohttp unpacks on the event loop, also what nobody reads any more, and serves nobody else meanwhile. So the hub's own
 server leaves bodies as they come (``auto_decompress=False``), and who reads one, reads it here. From a server that
@@ -8,11 +8,15 @@ unpacks, which may be when the hub is mounted in another application, bodies are
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from aiohttp import web
+from aiohttp import StreamReader, web
 
-__all__ = ["Unpacking", "body_pieces", "whole_body"]
+__all__ = ["READING", "SlowBodyError", "Unpacking", "body_pieces", "read_in_time", "whole_body"]
+
+READING: Final = 60.0
+"""Seconds in which the body of a request has to be there; a phone needs half of them for its largest picture."""
 
 _GZIP, _ZLIB, _BARE = 31, 15, -15
 """What zlib calls the three forms."""
@@ -104,3 +108,22 @@ def _unpacking(request: web.BaseRequest) -> Unpacking | None:
     packing = request.headers.get("Content-Encoding", "").lower()
     by_server = getattr(request.content, "total_compressed_bytes", None) is not None  # an empty body has none
     return Unpacking(packing) if packing in _BY_AIOHTTP and not by_server else None
+
+
+class SlowBodyError(TimeoutError):
+    """What reads the body of a request gets this once the time is over."""
+
+
+@contextmanager
+def read_in_time(request: web.Request, seconds: float) -> Iterator[None]:
+    """Inside of this, whoever still reads the body after ``seconds`` gets SlowBodyError."""
+    timer = asyncio.get_running_loop().call_later(seconds, _give_up, request.content, seconds)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _give_up(body: StreamReader, seconds: float) -> None:
+    if not body.is_eof():
+        body.set_exception(SlowBodyError(f"The request had not arrived after {seconds:g} s."))

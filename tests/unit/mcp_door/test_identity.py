@@ -1,7 +1,7 @@
 import pytest
 
 from nanobot_transcript.errors import ConfigError
-from transcript_mcp.hub.access import Access, Caller, Refusal, is_loopback
+from transcript_mcp.door.identity import Access, Caller, Refusal, is_loopback
 
 TOKEN = "0123456789abcdef"
 

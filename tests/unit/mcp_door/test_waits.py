@@ -4,7 +4,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.hub.calls import Calls, StoppingError
+from transcript_mcp.door.waits import Calls, StoppingError
 
 REQUEST = make_mocked_request("POST", "/mcp")
 

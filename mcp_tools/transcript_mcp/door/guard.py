@@ -1,6 +1,5 @@
 """The middleware that lets requests in or sends them away, and puts errors into one form."""
 
-import json
 import logging
 import re
 from collections.abc import Set
@@ -9,15 +8,17 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from nanobot_transcript.errors import QueueFullError, StoreBusyError, StoreError, StoreFullError, TranscriptError
-from transcript_mcp.hub.access import Access, Caller, Refusal
-from transcript_mcp.hub.observing import CALLER, CLIENT_GONE, shown_path
-from transcript_mcp.hub.reading import READING, SlowBodyError, read_in_time
-from transcript_mcp.sdk.lines import has_left
+from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.door.bodies import READING, SlowBodyError, read_in_time
+from transcript_mcp.door.delivery import CLIENT_GONE, error_response, failure, has_left
+from transcript_mcp.door.identity import Access, Caller, Refusal
 
-__all__ = ["OPEN_ROUTES", "QUESTION_ROUTES", "error_response", "guard", "not_for_this_token"]
+__all__ = ["CALLER", "OPEN_ROUTES", "QUESTION_ROUTES", "guard", "not_for_this_token", "shown_path"]
 
 logger = logging.getLogger(__name__)
+
+CALLER: Final = web.RequestKey("caller", Caller)
+"""Set on each request that was let in."""
 
 OPEN_ROUTES: Final = frozenset({"healthz", "readyz"})
 """What a supervisor asks without a token; neither says anything about what is served. By name, as the paths are others
@@ -67,7 +68,7 @@ def guard(
             with read_in_time(request, reading):
                 return checked(request) or await handler(request)
         except TranscriptError as error:
-            return _failed(error)
+            return failure(error)
         except SlowBodyError as error:
             return error_response(408, "http_408", str(error), _HINTS[408])
         except web.RequestPayloadError:
@@ -107,21 +108,6 @@ _HINTS: Final = {
 }
 
 
-_STATUS: Final = ((QueueFullError, 429), (StoreFullError, 507), (StoreError, 503))
-"""What programs go by; every other error of ours is the caller's to mend."""
-
-_BUSY: Final = 5.0
-
-
-def _failed(error: TranscriptError) -> web.Response:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
-    response = error_response(status, error.code, str(error), error.hint)
-    later = error.retry_after if isinstance(error, QueueFullError) else _BUSY
-    if isinstance(error, (QueueFullError, StoreBusyError)):
-        response.headers["Retry-After"] = f"{later:.0f}"
-    return response
-
-
 def _refused(refusal: Refusal) -> web.Response:
     response = error_response(refusal.status, refusal.code, refusal.message, refusal.hint)
     if refusal.status == 401:
@@ -141,8 +127,6 @@ def not_for_this_token(caller: Caller, request: web.Request) -> web.Response:
     return error_response(403, "not_for_this_token", message, hint)
 
 
-def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:
-    """``{"error": {code, message, hint}}``, which no browser keeps."""
-    body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False)
-    headers = {"Cache-Control": "no-store"}
-    return web.Response(status=status, text=body, content_type="application/json", headers=headers)
+def shown_path(request: web.Request) -> str:
+    """The path as it was sent: decoded it could hold the end of a line, and a line of the log of its own."""
+    return request.rel_url.raw_path

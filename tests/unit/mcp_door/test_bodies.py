@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.streams import StreamReader
 from aiohttp.test_utils import make_mocked_request
 
-from transcript_mcp.sdk.bodies import Unpacking, body_pieces
+from transcript_mcp.door.bodies import Unpacking, body_pieces
 
 MIB = 1024 * 1024
 LARGE = os.urandom(100_000) + b"a" * 300_000

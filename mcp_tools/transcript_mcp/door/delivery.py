@@ -1,0 +1,102 @@
+"""What becomes of an answer: whether it arrived, whether its client has left, and in which form errors are said."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from typing import Final, Self
+
+from aiohttp import web
+
+from nanobot_transcript.errors import QueueFullError, StoreBusyError, StoreError, StoreFullError, TranscriptError
+
+__all__ = ["CLIENT_GONE", "Receiving", "error_response", "failure", "has_left", "takes_gzip"]
+
+CLIENT_GONE: Final = 499
+"""As nginx counts a client that went away before the answer."""
+
+_NEVER: Final = re.compile(r"q\s*=\s*0(\.0*)?")
+
+
+def has_left(request: web.BaseRequest) -> bool:
+    """True when the connection of a request is closed."""
+    return request.transport is None or request.transport.is_closing()
+
+
+def takes_gzip(request: web.BaseRequest) -> bool:
+    """What Accept-Encoding says of gzip by its name; aiohttp looks for the word alone and passes over ``q=0``."""
+    for each in request.headers.get("Accept-Encoding", "").lower().split(","):
+        coding, *parameters = (part.strip() for part in each.split(";"))
+        if coding in ("gzip", "x-gzip"):
+            return not any(_NEVER.fullmatch(parameter) for parameter in parameters)
+    return False
+
+
+class Receiving:
+    """Who waits for the answer to one request (a ``Receiver`` of the sdk). It ends with the ``with`` block."""
+
+    def __init__(self, request: web.Request) -> None:
+        self._request = request
+        self._hooks: list[Callable[[bool], None]] = []
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended = True
+        self._tell(arrived=False)
+
+    @property
+    def is_gone(self) -> bool:
+        """True when the connection is closed, or the request was ended otherwise."""
+        return self._ended or has_left(self._request)
+
+    def when_answered(self, hook: Callable[[bool], None]) -> None:
+        """See ``Receiver``."""
+        if self._ended:
+            asyncio.get_running_loop().call_soon(hook, False)
+        else:
+            self._hooks.append(hook)
+
+    def written(self) -> None:
+        """A piece of the answer was written to the connection."""
+        self._tell(arrived=True)
+
+    async def sent(self, response: web.Response) -> web.Response:
+        """The response; written already where somebody wants to know of it. Raises ConnectionError."""
+        if self._hooks:
+            if self.is_gone:
+                raise ConnectionResetError("the client has left")
+            await response.prepare(self._request)
+            await response.write_eof()
+            self.written()
+        return response
+
+    def _tell(self, *, arrived: bool) -> None:
+        hooks, self._hooks = self._hooks, []
+        for hook in hooks:
+            hook(arrived)
+
+
+_STATUS: Final = ((QueueFullError, 429), (StoreFullError, 507), (StoreError, 503))
+"""What programs go by; every other error of ours is the caller's to mend."""
+
+_BUSY: Final = 5.0
+
+
+def failure(error: TranscriptError) -> web.Response:
+    """The answer that says an error of ours, with the status that programs go by."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+    response = error_response(status, error.code, str(error), error.hint)
+    later = error.retry_after if isinstance(error, QueueFullError) else _BUSY
+    if isinstance(error, (QueueFullError, StoreBusyError)):
+        response.headers["Retry-After"] = f"{later:.0f}"
+    return response
+
+
+def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:
+    """``{"error": {code, message, hint}}``, which no browser keeps."""
+    body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False)
+    headers = {"Cache-Control": "no-store"}
+    return web.Response(status=status, text=body, content_type="application/json", headers=headers)
