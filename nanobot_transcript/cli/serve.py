@@ -242,7 +242,7 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
 
 def second_address(listen: str, hub_host: str) -> tuple[str, int]:
     """``assistant.listen`` as host and port. Raises ConfigError; it reaches no farther than the hub itself."""
-    from transcript_mcp.door.identity import is_loopback
+    from transcript_mcp.door.address import is_loopback
 
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= 65535:

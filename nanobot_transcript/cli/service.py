@@ -291,9 +291,9 @@ def _unit(command: _Command, variables: Path) -> "Unit":
 
 
 def _check_hub(settings: "LoadedSettings") -> None:
-    from transcript_mcp.hub.app import access_of
+    from transcript_mcp.hub.app import door_of
 
-    access_of(settings)
+    door_of(settings)
 
 
 def _origin(config: Path | None, store: Path | None) -> Iterable[str]:

@@ -24,7 +24,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_channels.simulator import FeishuSimulator
-from transcript_mcp.assistant.scopes import LOCAL
+from transcript_mcp.door.identity import LOCAL
 
 ROOT = Path(__file__).resolve().parents[2]
 READMES = ("README.md", "README.zh-CN.md")

@@ -34,10 +34,10 @@ from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.routes import routes
-from transcript_mcp.assistant.scopes import LOCAL, Scopes
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions
+from transcript_mcp.door.identity import LOCAL, Tokens
 from transcript_mcp.filebox import ConfigSource, FileBox
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.rooms import Room
@@ -277,10 +277,10 @@ async def _write_queues(folder: Path) -> None:
 
 async def _write_questions(folder: Path) -> None:
     assistant = Assistant(SqlQuestionStore(Shelf(folder)), grace=30, chat="")
-    scopes = Scopes({}, {}, open_to_all=True)
-    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
+    tokens = Tokens(local=True)
+    server = build_server(assistant, lambda ctx: tokens.asks_in(ctx.who), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = Room(server, routes=lambda: routes(assistant, scopes), own_access=True)
+    room = Room(server, routes=lambda: routes(assistant, tokens), own_access=True)
     async with listening(create_app(Settings(), {"assistant": room})) as url, page(url, LOCAL, "Ada") as ada:
         caller = Caller(url, LOCAL)
         asked = asyncio.create_task(caller.ask("q-answered", "Deploy the shop? 现在发布吗？"))

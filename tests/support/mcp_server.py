@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.sdk import Context, HttpApp, Server, http_app, serve_stdio
 
 if TYPE_CHECKING:
@@ -152,12 +153,17 @@ def mount(
     app: "web.Application",
     http: HttpApp,
     *paths: str,
-    caller: "Callable[[web.Request], str | None]" = lambda _request: None,
+    caller: "Callable[[web.Request], Caller]" = lambda _request: Caller(),
 ) -> None:
     """Serve an MCP server under these paths through the hub's bridge alone, without what guards the hub."""
+    from transcript_mcp.door.guard import CALLER
     from transcript_mcp.hub.bridge import Bridge
 
-    bridge = Bridge(http, caller)
+    bridge = Bridge(http)
+
+    async def handle(request: "web.Request") -> "web.StreamResponse":
+        request[CALLER] = caller(request)
+        return await bridge.handle(request)
 
     async def run(_app: "web.Application") -> AsyncIterator[None]:
         async with http.running():
@@ -169,15 +175,19 @@ def mount(
     app.cleanup_ctx.append(run)
     app.on_shutdown.append(close)
     for path in paths:
-        app.router.add_route("*", path, bridge.handle)
+        app.router.add_route("*", path, handle)
 
 
 async def serve() -> None:
     """On a free port, until a signal comes. The caller is whom the header names."""
     from aiohttp import web  # not needed over stdio
 
+    def named(request: web.Request) -> Caller:
+        name = request.headers.get("X-Caller")
+        return Caller("program", name) if name else Caller()
+
     app = web.Application()
-    mount(app, http_app(build()), "/mcp", caller=lambda request: request.headers.get("X-Caller"))
+    mount(app, http_app(build()), "/mcp", caller=named)
     mount(app, http_app(build(), stateless=True, json=True), "/plain")
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

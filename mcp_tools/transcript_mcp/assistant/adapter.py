@@ -13,8 +13,8 @@ from urllib.parse import quote
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.addresses import url_of
 from transcript_mcp.assistant.remote import RemoteDesk
-from transcript_mcp.assistant.scopes import LOCAL
 from transcript_mcp.assistant.server import build_server, options_from
+from transcript_mcp.door.identity import LOCAL
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

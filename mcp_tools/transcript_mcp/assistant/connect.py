@@ -19,13 +19,14 @@ from transcript_mcp.assistant.arriving import Arriving
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.callers import Callers
 from transcript_mcp.assistant.checking import clean_name
+from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.refusals import RefusedError, refusal, refusal_of
 from transcript_mcp.assistant.schema import PACKAGE, SERVICES
-from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Inquiry, Kind
 from transcript_mcp.door.delivery import has_left, takes_gzip
+from transcript_mcp.door.identity import Tokens, bearer
 
 __all__ = ["Calls"]
 
@@ -64,9 +65,10 @@ class _Method:
 class Calls:
     """Answers calls of the two services."""
 
-    def __init__(self, assistant: Assistant, scopes: Scopes) -> None:
+    def __init__(self, assistant: Assistant, tokens: Tokens) -> None:
         self._assistant = assistant
-        self._scopes = scopes
+        self._tokens = tokens
+        self._ids = ShownIds(tokens.shared)
         self._aside = Aside()
         self._reading = Aside(SMALL)  # by strangers, too, before their token is known
         self._callers = Callers()
@@ -120,7 +122,7 @@ class Calls:
         read, write = codec
         try:
             if method.in_head:
-                self._bearer(request)  # before more is read
+                self._answering(request)  # before more is read
             message = await self._message(request, method, read)
             answer = await self._callers.until(request, method.work(request, message))
         except wire.UnreadableError as error:
@@ -145,7 +147,7 @@ class Calls:
 
     def _asking(self, kind: Kind, said_as: str) -> Callable[[web.Request, Any], Awaitable[Any]]:
         async def ask(request: web.Request, message: Any) -> Any:
-            scope = self._scopes.of_token(message.UserToken)
+            scope = self._tokens.asking(message.UserToken).scopes[0]
             if message.HasField("Request"):
                 question = frames.question_of(message, scope, kind, said_as)
                 try:
@@ -172,22 +174,22 @@ class Calls:
         return frames.response_of(record, messages)
 
     async def _withdraw(self, _request: web.Request, message: Any) -> Any:
-        scope = self._scopes.of_token(message.UserToken)
+        scope = self._tokens.asking(message.UserToken).scopes[0]
         return frames.response_of(await self._assistant.withdraw(scope, message.ID))
 
     async def _introduce(self, _request: web.Request, message: Any) -> Any:
-        self._scopes.of_token(message.UserToken)
+        self._tokens.asking(message.UserToken)
         return wire.new("McpClientInfoResponse", Success=message.HasField("Request"))
 
     async def _alive(self, _request: web.Request, message: Any) -> Any:
         # Other servers drop the questions of a program that sends none; here they live with their connection.
-        self._scopes.of_token(message.UserToken)
+        self._tokens.asking(message.UserToken)
         return wire.new("McpHeartbeatResponse", Success=True)
 
     async def _reply(self, request: web.Request, message: Any) -> Any:
-        scopes, by = self._bearer(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
+        scopes, by = self._answering(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
         contents = await self._aside(message.ByteSize(), frames.reply_of, message)
-        key = self._scopes.key_of(scopes, message.ID) or await self._assistant.key_of(scopes, message.ID)
+        key = self._ids.key_of(scopes, message.ID) or await self._assistant.key_of(scopes, message.ID)
         outcome = await self._assistant.answer(*key, contents, by=by, where="connect", refuses=message.IsError)
         meta = {"status": "accepted"}
         if not outcome.accepted:
@@ -200,12 +202,11 @@ class Calls:
     def _admit(self, document: dict[str, Any]) -> None:
         """Raises TokenRefusedError."""
         token = document.get("UserToken")
-        self._scopes.of_token(token if isinstance(token, str) else "")
+        self._tokens.asking(token if isinstance(token, str) else "")
 
-    def _bearer(self, request: web.Request) -> tuple[str, ...]:
+    def _answering(self, request: web.Request) -> tuple[str, ...]:
         """The scopes of the person whose token stands in the head. Raises TokenRefusedError."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return self._scopes.of_person(token if scheme.lower() == "bearer" else "")
+        return self._tokens.answering(bearer(request.headers.get("Authorization"))).scopes
 
 
 def _everything(_document: dict[str, Any]) -> None:

@@ -19,9 +19,10 @@ from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, T
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.checking import clean_name
-from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import DEFAULT_LIMIT, Answer, Event, HistoryPage, HistoryQuery, Inquiry, Question
+from transcript_mcp.door.identity import Tokens
 
 __all__ = ["REPLIES", "Screen", "Screens"]
 
@@ -58,9 +59,10 @@ class Screen:
 class Screens:
     """All clients of one hub."""
 
-    def __init__(self, assistant: Assistant, scopes: Scopes) -> None:
+    def __init__(self, assistant: Assistant, tokens: Tokens) -> None:
         self._assistant = assistant
-        self._scopes = scopes
+        self._tokens = tokens
+        self._ids = ShownIds(tokens.shared)
         self._aside = Aside()
         self._screens: dict[str, Screen] = {}
         self._replies: list[tuple[Screen, str, Answer]] = []
@@ -121,7 +123,7 @@ class Screens:
 
     async def _login(self, screen: Screen, frame: Any) -> None:
         try:
-            scopes = self._scopes.of_person(frame.StrParam)
+            scopes = self._tokens.answering(frame.StrParam).scopes
         except TokenRefusedError as error:
             answer = wire.new("UserLoginResponse", success=False, error_message=str(error))
             _send(screen, "UserLogin", UserLoginResponse=answer)
@@ -164,7 +166,7 @@ class Screens:
         response = frame.AskQuestionResponse if kind == "question" else frame.WorkReportResponse
         contents = await self._aside(response.ByteSize(), frames.reply_of, response)
         shown = request.ID or response.ID
-        key = self._scopes.key_of(screen.scopes, shown) or await self._assistant.key_of(screen.scopes, shown)
+        key = self._ids.key_of(screen.scopes, shown) or await self._assistant.key_of(screen.scopes, shown)
         return Answer(*key, contents, screen.nickname, "web", screen.id, response.IsError)
 
     async def _answer(self) -> None:
@@ -180,13 +182,13 @@ class Screens:
                 self._ended(outcome.record, (screen,))
 
     async def _validity(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
-        waiting = {self._scopes.shown(record).question.id for record in await self._waiting(scopes)}
+        waiting = {self._ids.shown(record).question.id for record in await self._waiting(scopes)}
         asked = frame.CheckMessageValidityRequest.request_ids
         answer = wire.new("CheckMessageValidityResponse", validity={each: each in waiting for each in asked})
         _send(screen, frame.Cmd, CheckMessageValidityResponse=answer)
 
     async def _pending(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
-        pending = [frames.pending_of(self._scopes.shown(record)) for record in await self._waiting(scopes)]
+        pending = [frames.pending_of(self._ids.shown(record)) for record in await self._waiting(scopes)]
         answer = wire.new("GetPendingMessagesResponse", pending_messages=pending, total_count=len(pending))
         _send(screen, frame.Cmd, GetPendingMessagesResponse=answer)
 
@@ -215,7 +217,7 @@ class Screens:
 
     async def _history(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
         asked = frame.GetHistoryRequest
-        found = {each: self._scopes.key_of(scopes, each) for each in asked.ids}
+        found = {each: self._ids.key_of(scopes, each) for each in asked.ids}
         marked = {each: key for each, key in found.items() if key is not None and key[1] != each}
         query = HistoryQuery(
             asked.text,
@@ -228,7 +230,7 @@ class Screens:
             asked.words_only,
         )
         page = await self._assistant.history(scopes, query)
-        page = replace(page, records=tuple(map(self._scopes.shown, page.records)))
+        page = replace(page, records=tuple(map(self._ids.shown, page.records)))
         screen.send(await self._aside(page.size, _history_frame, frame.Cmd, page))
 
     async def _message(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
@@ -277,7 +279,7 @@ class Screens:
 
     def _show(self, record: Inquiry, screens: Sequence[Screen]) -> None:
         if screens:
-            _send_all(screens, record.question.said_as, **frames.request_fields(self._scopes.shown(record)))
+            _send_all(screens, record.question.said_as, **frames.request_fields(self._ids.shown(record)))
             task = asyncio.create_task(self._count(record, len(screens)))
             self._counting.add(task)
             task.add_done_callback(self._counting.discard)
@@ -289,7 +291,7 @@ class Screens:
             logger.warning("How often a question was shown could not be saved: %s", error)
 
     def _ended(self, record: Inquiry, screens: Sequence[Screen]) -> None:
-        record, said_as = self._scopes.shown(record), record.question.said_as
+        record, said_as = self._ids.shown(record), record.question.said_as
         if record.is_replied_to:
             _send_all(screens, f"{said_as}ReplyNotification", **frames.reply_fields(record))
             return

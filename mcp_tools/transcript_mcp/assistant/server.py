@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.assistant.groups import GroupQuestions
-    from transcript_mcp.assistant.scopes import Scopes
 
-__all__ = ["assistant_from", "build_server", "groups_from", "options_from", "questions_of", "scopes_from"]
+__all__ = ["assistant_from", "build_server", "groups_from", "options_from", "questions_of"]
 
 _TAKE_OVER: Final = 3.0
 """Seconds to wait for a hub that is ending."""
@@ -77,18 +76,6 @@ def groups_from(assistant: Assistant, record: "Record") -> "GroupQuestions":
     from transcript_mcp.assistant.groups import GroupQuestions
 
     return GroupQuestions(assistant, record.outbox, record.members)
-
-
-def scopes_from(settings: "Settings", *, open_to_all: bool) -> "Scopes":
-    """The tokens of the settings; ``open_to_all`` as in ``Scopes``."""
-    from transcript_mcp.assistant.scopes import Scopes
-
-    return Scopes(
-        {name: token.get_secret_value() for name, token in settings.assistant.tokens.items()},
-        {name: token.get_secret_value() for name, token in settings.hub.tokens.items()},
-        open_to_all=open_to_all,
-        page_token=settings.hub.page_token.get_secret_value() if settings.hub.page_token is not None else None,
-    )
 
 
 def options_from(settings: "Settings") -> ToolOptions:

@@ -1,72 +1,84 @@
 """The middleware that lets requests in or sends them away, and puts errors into one form."""
 
 import logging
-import re
-from collections.abc import Set
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.door.address import Addresses
 from transcript_mcp.door.bodies import READING, SlowBodyError, read_in_time
 from transcript_mcp.door.delivery import CLIENT_GONE, error_response, failure, has_left
-from transcript_mcp.door.identity import Access, Caller, Refusal
+from transcript_mcp.door.identity import Caller, Entrance, KeptOutError, Tokens, require
 
-__all__ = ["CALLER", "OPEN_ROUTES", "QUESTION_ROUTES", "guard", "not_for_this_token", "shown_path"]
+__all__ = ["CALLER", "Door", "Entrances", "guard", "shown_path"]
 
 logger = logging.getLogger(__name__)
 
 CALLER: Final = web.RequestKey("caller", Caller)
-"""Set on each request that was let in."""
+"""Set on each request that was let in with a token, or where none is needed."""
 
-OPEN_ROUTES: Final = frozenset({"healthz", "readyz"})
-"""What a supervisor asks without a token; neither says anything about what is served. By name, as the paths are others
-when the hub is mounted below an application."""
-
-QUESTION_ROUTES: Final = frozenset({"about"})
-"""What the page of questions asks for, and is told with a token that opens nothing else."""
+Way: TypeAlias = Entrance | Literal["open", "own"]
+"""``open`` needs no token: the page itself, which asks for one, and what a supervisor asks. ``own`` neither: the room
+looks at the tokens of its routes itself, where they stand, and at how large a body is.
+"""
 
 
-def guard(
-    access: Access,
-    max_body: int,
-    on_their_own: Set[web.AbstractRoute] = frozenset(),
-    of_pages: Set[web.AbstractRoute] = frozenset(),
-    reading: float = READING,
-) -> Middleware:
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Who may come into one hub, and under which addresses."""
+
+    tokens: Tokens
+    addresses: Addresses
+
+
+class Entrances:
+    """What is behind each route of an application."""
+
+    def __init__(self) -> None:
+        self._ways: dict[web.AbstractRoute, tuple[Way, tuple[str, ...]]] = {}
+
+    def add(self, way: Way, routes: Iterable[web.AbstractRoute], servers: Iterable[str] = ()) -> None:
+        """These routes lead there, to these ``servers``, and so do the ones for HEAD that aiohttp puts beside GET
+        without handing them out.
+        """
+        behind = (way, tuple(servers))
+        self._ways.update((each, behind) for route in routes for each in route.resource or ())
+
+    def admit(self, request: web.Request, tokens: Tokens) -> bool:
+        """Whether the size of the body is to be looked at. Raises KeptOutError; sets ``CALLER``."""
+        way, servers = self._ways.get(request.match_info.route, (None, ()))
+        if way in ("open", "own"):
+            return way == "open"
+        caller = tokens.authenticate(request.headers.get("Authorization"), way)
+        if way is not None:  # else nothing is there
+            require(caller, way, servers, path=request.path)
+        request[CALLER] = caller
+        return True
+
+
+def guard(door: Door, max_body: int, entrances: Entrances, reading: float = READING) -> Middleware:
     """Checks the address, the page, the token and the announced size, in this order, before anything is read.
 
-    Routes that are ``on_their_own`` look at the token and at the size themselves; those ``of_pages`` are for people. A
-    body has to be there within ``reading`` seconds.
+    A body has to be there within ``reading`` seconds.
     """
 
-    def checked(request: web.Request) -> web.Response | None:
-        refusal = access.refuse_address(request.headers.get("Host"), request.headers.get("Origin"))
-        if refusal is not None:
-            return _refused(refusal)
-        route = request.match_info.route
-        if route in on_their_own:
-            return None
-        if route.name not in OPEN_ROUTES:
-            questions = route.name in QUESTION_ROUTES
-            caller = access.caller(request.headers.get("Authorization"), questions=questions)
-            if isinstance(caller, Refusal):
-                return _refused(caller)
-            if not (questions and caller.questions_only) and not _may_enter(caller, route, route in of_pages):
-                return not_for_this_token(caller, request)
-            request[CALLER] = caller
-        if (request.content_length or 0) > max_body:
-            return error_response(
-                413, "too_large", f"A request may have at most {max_body} bytes.", "Send less at once."
-            )
-        return None
+    def check(request: web.Request) -> None:
+        door.addresses.require(request.headers.get("Host"), request.headers.get("Origin"))
+        if entrances.admit(request, door.tokens) and (request.content_length or 0) > max_body:
+            raise KeptOutError(413, "too_large", f"A request may have at most {max_body} bytes.", "Send less at once.")
 
     @web.middleware
     async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             with read_in_time(request, reading):
-                return checked(request) or await handler(request)
+                check(request)
+                return await handler(request)
+        except KeptOutError as error:
+            return _kept_out(error)
         except TranscriptError as error:
             return failure(error)
         except SlowBodyError as error:
@@ -90,16 +102,6 @@ def guard(
     return let_in
 
 
-def _may_enter(caller: Caller, route: web.AbstractRoute, is_of_pages: bool) -> bool:
-    """Whether a token is for a door of this kind; which MCP servers are behind it, they look at themselves."""
-    if route.resource is None:
-        return True  # there is nothing behind it
-    if is_of_pages:
-        return caller.opens_pages
-    return caller.is_program and (caller.agent is None or _MCP.fullmatch(route.resource.canonical) is not None)
-
-
-_MCP: Final = re.compile(r".*/mcp(/[a-z_]+)?/?")
 _HINTS: Final = {
     404: "The MCP servers are at /mcp and /mcp/<server>.",
     405: "This address needs another HTTP method.",
@@ -108,23 +110,11 @@ _HINTS: Final = {
 }
 
 
-def _refused(refusal: Refusal) -> web.Response:
-    response = error_response(refusal.status, refusal.code, refusal.message, refusal.hint)
-    if refusal.status == 401:
+def _kept_out(error: KeptOutError) -> web.Response:
+    response = error_response(error.status, error.code, str(error), error.hint)
+    if error.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="nanobot-transcript"'
     return response
-
-
-def not_for_this_token(caller: Caller, request: web.Request) -> web.Response:
-    """The answer to a known token at another door than its own."""
-    if caller.agent is not None:
-        message, hint = "This token is for a mailbox agent.", f"It opens /mcp/filebox only, not {request.path}."
-    elif caller.person:
-        message, hint = "This token opens only the pages.", "Programs use a token from hub.tokens."
-    else:
-        message = "This token is for programs. It does not open the pages or their API."
-        hint = "People use hub.page_token. If there is none, set it and restart the hub."
-    return error_response(403, "not_for_this_token", message, hint)
 
 
 def shown_path(request: web.Request) -> str:

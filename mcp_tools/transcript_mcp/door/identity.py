@@ -1,172 +1,200 @@
-"""Who may come in: asked before anything else of a request is looked at.
-
-A page in somebody's browser can make it send requests to this machine (DNS rebinding), so the name by which the hub was
-addressed and the page that asks are checked first, then the bearer token.
-"""
+"""Who somebody is by the token they show, and what that opens. Knows neither HTTP nor MCP."""
 
 import hmac
-import ipaddress
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.errors import ConfigError, TokenRefusedError
 
-__all__ = ["SET_PAGE_TOKEN", "Access", "Caller", "Refusal", "bearer", "check_page_token", "is_loopback"]
+__all__ = [
+    "LOCAL",
+    "SET_PAGE_TOKEN",
+    "Caller",
+    "Entrance",
+    "KeptOutError",
+    "Kind",
+    "Tokens",
+    "bearer",
+    "check_page_token",
+    "digest",
+    "fits",
+    "require",
+]
 
 SET_PAGE_TOKEN: Final = "NANOBOT_TRANSCRIPT_HUB__PAGE_TOKEN=$(openssl rand -hex 16)"
 """The line that sets a token for people."""
 
+LOCAL: Final = "local"
+"""The token of who needs none, and the name of the token that stands for it where there are tokens."""
+
 _PERSON: Final = "page"
 """What people are called in the log."""
+_LONGEST: Final = 1000
+_ANY: Final = f"Use any token of up to {_LONGEST} characters. Everybody with the same token sees the same questions."
+_KNOWN: Final = "Use a token from assistant.tokens or hub.tokens."
 
-_THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\\]+))(:[0-9]{1,5})?")
+Kind: TypeAlias = Literal["machine", "program", "agent", "asker", "person"]
+"""``machine``: somebody on this machine, where the hub asks for no token; ``program``: a token of ``hub.tokens``;
+``agent``: of ``filebox.tokens``; ``asker``: of ``assistant.tokens``, or any token where there are none; ``person``:
+``hub.page_token``.
+"""
+
+Entrance: TypeAlias = Literal["mcp", "programs", "pages", "about"]
+"""What is behind a route: MCP servers, what else programs use, what pages ask for, and what pages ask for to know which
+of them there are. A page shows everybody's mail and writes as a person.
+"""
+
+_OPENS: Final[Mapping[Kind, frozenset[Entrance]]] = {
+    "machine": frozenset({"mcp", "programs", "pages", "about"}),
+    "program": frozenset({"mcp", "programs"}),
+    "agent": frozenset({"mcp"}),
+    "asker": frozenset({"about"}),
+    "person": frozenset({"pages", "about"}),
+}
+_AGENTS_OPEN: Final = frozenset({"filebox"})
+"""The MCP servers that the token of an agent opens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose token it was. Without a name: somebody on this machine, where the hub asks for no token; they may do all.
-
-    ``agent`` is the mailbox agent that a token stands for; it opens nothing but ``filebox``. A token for
-    ``questions_only`` opens the Questions page, whose own room decides what it may see there. The token of a ``person``
-    opens all pages, and no other token does: a page shows everybody's mail and writes as a person.
+    """Whose token it was. ``name`` is its owner's, empty for ``machine``. ``scopes`` are those whose questions it sees;
+    a program has one, in which it asks.
     """
 
+    kind: Kind = "machine"
     name: str = ""
-    agent: str | None = None
-    questions_only: bool = False
-    person: bool = False
+    scopes: tuple[str, ...] = ()
 
     @property
-    def identity(self) -> str | None:
-        """``agent/NAME`` or ``token/NAME``, as servers are told; None for an unnamed caller of this machine."""
-        if self.agent is not None:
-            return f"agent/{self.agent}"
-        return f"token/{self.name}" if self.name else None
+    def text(self) -> str | None:
+        """``agent/NAME`` or ``token/NAME``; None for who opens no server by a token."""
+        words: Mapping[Kind, str] = {"agent": "agent", "program": "token"}
+        return f"{words[self.kind]}/{self.name}" if self.kind in words else None
 
-    def may_use(self, servers: Iterable[str]) -> bool:
-        """True when the token opens all of these servers."""
-        return self.is_program and (self.agent is None or set(servers) == {"filebox"})
-
-    @property
-    def is_program(self) -> bool:
-        """True when the token opens what programs use."""
-        return not self.questions_only and not self.person
-
-    @property
-    def opens_pages(self) -> bool:
-        """True when the token opens what all pages ask for."""
-        return self.person or not self.name
+    @classmethod
+    def of_text(cls, text: str) -> "Caller":
+        """The caller that has this text; any other text is the name of a program."""
+        word, _, name = text.partition("/")
+        if word == "agent":
+            return cls("agent", name)
+        name = name if word == "token" else text
+        return cls("program", name, (_of_program(name),))
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class KeptOutError(Exception):
     """Why a request is not let in: an HTTP status, a code, a sentence, and what to do."""
 
-    status: int
-    code: str
-    message: str
-    hint: str
+    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.hint = hint
 
 
-class Access:
-    """The rules of one hub.
+class Tokens:
+    """The tokens of one hub: of ``programs``, ``agents`` and ``askers`` by the name of their owner, and the ``page``'s,
+    for people.
 
-    ``tokens`` by the name of their owner, ``agent_tokens`` by mailbox agent, ``page_token`` for people.
-    ``question_tokens``, by the name of their owner, open the page of questions where those others are wanted; by
-    themselves they neither close a hub nor open it. ``host`` is where the hub listens; ``hosts`` (``name`` or
-    ``name:port``) and ``origins`` are let in besides its own.
-    Raises ConfigError for an address that other machines can reach when there is no token.
+    Those of ``askers`` open the page of questions where those others are wanted; by themselves they neither close a hub
+    nor open it. A token that stands in several places is that of the agent, then that of the program. With ``local``
+    and no token at all, every token is let in by who asks and who answers, each with a scope of its own.
+
+    A scope is named after the owner, so that a new token keeps the history; where there is no owner, after the token's
+    digest, so that no token is ever kept. People with the page's token see what was asked with any of the programs';
+    those are for programs then: they ask, and answer nothing.
     """
 
     def __init__(
         self,
-        host: str,
-        tokens: Mapping[str, str] | None = None,
-        agent_tokens: Mapping[str, str] | None = None,
-        hosts: Iterable[str] = (),
-        origins: Iterable[str] = (),
-        question_tokens: Mapping[str, str] | None = None,
-        page_token: str | None = None,
+        programs: Mapping[str, str] | None = None,
+        agents: Mapping[str, str] | None = None,
+        askers: Mapping[str, str] | None = None,
+        page: str | None = None,
+        *,
+        local: bool = False,
     ) -> None:
-        agents, askers = agent_tokens or {}, question_tokens or {}
-        self._callers = [(_digest(token), Caller(name)) for name, token in (tokens or {}).items()]
-        self._callers += [(_digest(token), Caller(agent, agent)) for agent, token in agents.items()]
-        if page_token is not None:
-            self._callers.append((_digest(page_token), Caller(_PERSON, person=True)))
-        self._asking = [(_digest(token), Caller(name, questions_only=True)) for name, token in askers.items()]
-        self._local_only: bool = is_loopback(host)
-        self._hosts: frozenset[str] = frozenset(name.lower() for name in (host.strip("[]"), *hosts))
-        self._origins: frozenset[str] = frozenset(origin.lower().rstrip("/") for origin in origins)
-        if not self._local_only and not self._callers:
-            raise ConfigError(
-                f"The hub would be open to every machine that reaches {host}, without a token.",
-                hint="Set a token, for example NANOBOT_TRANSCRIPT_HUB__TOKENS__ME=$(openssl rand -hex 16), "
-                "or listen on 127.0.0.1.",
-            )
+        programs, agents, askers = programs or {}, agents or {}, askers or {}
+        of_programs = tuple(_of_program(name) for name in programs)
+        self._programs = [
+            (digest(token), Caller("program", name, (_of_program(name),))) for name, token in programs.items()
+        ]
+        self._agents = [(digest(token), Caller("agent", name)) for name, token in agents.items()]
+        self._askers = [(digest(token), Caller("asker", name, (_of_asker(name),))) for name, token in askers.items()]
+        self._people = [] if page is None else [(digest(page.strip()), Caller("person", _PERSON, of_programs))]
+        self.needs_token: bool = bool(programs or agents or self._people)
+        """True when nobody comes into the hub without a token."""
+        self.shared: frozenset[str] = frozenset(of_programs if self._people else ())
+        """The scopes that people see beside each other."""
+        self._is_open: bool = local and not self.needs_token and not askers
+        self._of_machine: str | None = _of_asker(LOCAL if LOCAL in askers else next(iter(askers))) if askers else None
 
-    @property
-    def needs_token(self) -> bool:
-        """True when nobody comes in without a token."""
-        return bool(self._callers)
-
-    def refuse_address(self, host: str | None, origin: str | None) -> Refusal | None:
-        """The answer to a request that was sent to a wrong name or by a foreign page; None lets it pass."""
-        if not self._knows_host(host):
-            return Refusal(
-                421,
-                "wrong_host",
-                "The hub does not accept the host name that this request was sent to.",
-                "Use 127.0.0.1 or localhost, or add the name to hub.allowed_hosts.",
-            )
-        if origin is not None and not self._knows_origin(origin, host or ""):
-            return Refusal(
-                403,
-                "wrong_origin",
-                "Web pages from other sites may not call the hub.",
-                "If the page is yours, add its origin to hub.allowed_origins.",
-            )
-        return None
-
-    def caller(self, authorization: str | None, *, questions: bool = False) -> Caller | Refusal:
-        """Who sends a request, from its ``Authorization`` header; with ``questions`` also who may have them only."""
-        if not self._callers:
-            return Caller()
+    def authenticate(self, authorization: str | None, entrance: Entrance | None = None) -> Caller:
+        """Who sends a request, from its ``Authorization`` header. Raises KeptOutError."""
         token = bearer(authorization)
-        given = _digest(token) if token else b""
-        known = Caller()
-        # The last one counts. All of them are compared, so that the time tells nothing.
-        for digest, caller in (*(self._asking if questions else ()), *self._callers):
-            if hmac.compare_digest(digest, given):
-                known = caller
-        if known.name:
+        if not self.needs_token:
+            return Caller(scopes=self._seen_with(token or LOCAL) if entrance == "pages" else ())
+        askers = self._askers if entrance == "about" else []
+        if (known := _owner(token, (*askers, *self._programs, *self._agents, *self._people))) is not None:
             return known
-        return Refusal(
+        raise KeptOutError(
             401,
-            "wrong_token" if given else "no_token",
-            "This token is not known here." if given else "The hub requires a token.",
+            "wrong_token" if token else "no_token",
+            "This token is not known here." if token else "The hub requires a token.",
             "Send 'Authorization: Bearer TOKEN' with a token from hub.tokens; for the pages, with hub.page_token.",
         )
 
-    def _knows_host(self, host: str | None) -> bool:
-        if not host:
-            return False
-        host = host.lower()
-        name = _name_of(host)
-        if not name:
-            return False
-        if name in _THIS_MACHINE or host in self._hosts or name in self._hosts:
-            return True
-        # A rebound name is a name: what is addressed by number was meant.
-        return not self._local_only and _is_number(name)
+    def asking(self, token: str) -> Caller:
+        """Who asks with a token that stands in the call itself. Raises TokenRefusedError."""
+        token = token.strip()
+        if (known := _owner(token, (*self._askers, *self._programs))) is not None:
+            return known
+        if self._is_open and 0 < len(token) <= _LONGEST:
+            return Caller("asker", "", (f"open/{digest(token)[:32]}",))
+        raise TokenRefusedError(
+            "This token is not known here." if token else "A token is needed.",
+            hint=_ANY if self._is_open else _KNOWN,
+        )
 
-    def _knows_origin(self, origin: str, host: str) -> bool:
-        origin = origin.lower().rstrip("/")
-        scheme, _, address = origin.partition("://")
-        return origin in self._origins or (scheme in ("http", "https") and address == host.lower())
+    def answering(self, token: str) -> Caller:
+        """Who sees and answers questions with a token. Raises TokenRefusedError."""
+        if (person := _owner(token.strip(), self._people)) is not None:
+            return person
+        known = self.asking(token)
+        if not self.shared.isdisjoint(known.scopes):
+            raise TokenRefusedError(
+                "This token is for programs: they ask, and do not answer.", hint="People use hub.page_token."
+            )
+        return known
+
+    def asks_in(self, caller: Caller | None) -> str:
+        """The scope in which the caller of an MCP tool asks; None is somebody on this machine. Raises
+        TokenRefusedError.
+        """
+        if caller is not None and caller.kind == "program":
+            return caller.scopes[0]
+        return self._of_machine or self.asking(LOCAL).scopes[0]
+
+    def _seen_with(self, token: str) -> tuple[str, ...]:
+        try:
+            return self.answering(token).scopes
+        except TokenRefusedError:
+            return ()
+
+
+def require(caller: Caller, entrance: Entrance, servers: Collection[str] = (), *, path: str = "") -> None:
+    """Raise KeptOutError unless the caller may come in there; ``servers`` are those behind ``mcp``."""
+    if entrance in _OPENS[caller.kind] and (caller.kind != "agent" or frozenset(servers) == _AGENTS_OPEN):
+        return
+    if caller.kind == "agent":
+        message, hint = "This token is for a mailbox agent.", f"It opens /mcp/filebox only, not {path}."
+    elif caller.kind == "person":
+        message, hint = "This token opens only the pages.", "Programs use a token from hub.tokens."
+    else:
+        message = "This token is for programs. It does not open the pages or their API."
+        hint = "People use hub.page_token. If there is none, set it and restart the hub."
+    raise KeptOutError(403, "not_for_this_token", message, hint)
 
 
 def check_page_token(page_token: str | None, others: Mapping[str, Mapping[str, str]]) -> None:
@@ -188,27 +216,28 @@ def bearer(authorization: str | None) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def is_loopback(host: str) -> bool:
-    """True for addresses that only this machine reaches."""
-    name = host.strip("[]").lower()
-    return name == "localhost" or (_is_number(name) and ipaddress.ip_address(name).is_loopback)
+def digest(token: str) -> str:
+    """By which a token is known: it is never kept itself."""
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _name_of(host: str) -> str:
-    """The name in ``name:port``, ``[::1]:port`` or either without a port; empty when it is none of these."""
-    if _is_number(host):
-        return host
-    written = _HOST.fullmatch(host)
-    return (written["number"] or written["name"]) if written else ""
+def fits(token: str | None, kept: str) -> bool:
+    """True when a token has the digest that was kept. Compared in constant time."""
+    return hmac.compare_digest(digest(token or ""), kept)
 
 
-def _is_number(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _owner(token: str, tokens: Iterable[tuple[str, Caller]]) -> Caller | None:
+    """Whose token it is; the last one counts. All of them are compared, so that the time tells nothing."""
+    found = None
+    for kept, caller in tokens:
+        if fits(token, kept):
+            found = caller
+    return found if token else None
 
 
-def _digest(token: str) -> bytes:
-    return sha256(token.encode(errors="replace")).digest()
+def _of_program(name: str) -> str:
+    return f"hub/{name}"
+
+
+def _of_asker(name: str) -> str:
+    return f"assistant/{name}"

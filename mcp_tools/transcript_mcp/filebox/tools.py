@@ -32,7 +32,6 @@ _MORE_FOUND: Final = (
 _LONGEST_WAIT: Final = 300.0
 _TELL_EVERY: Final = 10.0
 _MOST_QUOTED: Final = 50
-_AGENT_TOKEN: Final = "agent/"  # how the hub names a caller whose token is an agent's
 
 _RunAs = Annotated[str | None, Field(alias="runAs", description="Agent ID to act as, instead of the current agent.")]
 _BoxType = Annotated[Box, Field(description="Which box: inbox (received), outbox (sent), done (resolved), cancel.")]
@@ -74,8 +73,8 @@ class Tools:
 
     def mailbox(self, context: Context, run_as: str | None) -> Mailbox:
         """The mailbox of whoever acts: ``runAs``, else the agent whose token it is, else this process's agent."""
-        caller = context.caller or ""
-        known = caller.removeprefix(_AGENT_TOKEN) if caller.startswith(_AGENT_TOKEN) else self._identity
+        who = context.who
+        known = who.name if who is not None and who.kind == "agent" else self._identity
         return self._filebox.mailbox(run_as or "", identity=known)
 
     @cached_property

@@ -1,28 +1,28 @@
 """The hub as one aiohttp application, by itself or mounted in another one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from aiohttp import web
-from pydantic import SecretStr
 
 from nanobot_transcript import __version__
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings
+from transcript_mcp.door.address import Addresses, is_loopback
 from transcript_mcp.door.bodies import READING
-from transcript_mcp.door.guard import guard
-from transcript_mcp.door.identity import Access, check_page_token
+from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.hub.disks import Disks
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
-from transcript_mcp.hub.rooms import Room, build_rooms
+from transcript_mcp.hub.rooms import Room, build_rooms, tokens_of
 from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.hub.unreadable import told_in_a_line
 from transcript_mcp.hub.web import Site
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["access_of", "create_app"]
+__all__ = ["create_app", "door_of"]
 
 
 def create_app(
@@ -39,26 +39,29 @@ def create_app(
     rooms = build_rooms(settings) if rooms is None else rooms
     built = {name: room.server for name, room in rooms.items()}
     site = Site(settings, rooms)
-    access = access_of(settings, asks=site.asks)
-    metrics, on_their_own, of_pages = Metrics(built), set[web.AbstractRoute](), set[web.AbstractRoute]()
+    metrics, entrances = Metrics(built), Entrances()
     app = web.Application(
-        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, of_pages, reading)],
+        middlewares=[observer(metrics), guard(door_of(settings), int(hub.max_body), entrances, reading)],
         client_max_size=int(hub.max_body),
     )
+    add = app.router.add_routes
     state = _State(Disks((hub.data_dir, settings.mail.store, settings.store.dir)))
-    app.router.add_get("/healthz", state.healthy, name="healthz")
-    app.router.add_get("/readyz", state.ready_to_serve, name="readyz")
-    app.router.add_get("/metrics", metrics.handle, name="metrics")
+    supervised = [web.get("/healthz", state.healthy), web.get("/readyz", state.ready_to_serve)]
+    entrances.add("open", add(supervised))
+    entrances.add("programs", add([web.get("/metrics", metrics.handle)]))
     for path, mount in _mounts(built, hub.servers, int(hub.max_body), metrics.worked).items():
-        for spelled in (path, f"{path}/"):
-            app.router.add_route("*", spelled, mount.handle)
+        spelled = [web.route("*", each, mount.handle) for each in (path, f"{path}/")]
+        entrances.add("mcp", add(spelled), mount.names)
         state.mounts.append(mount)
     for room in rooms.values():
-        routes = _with_heads(app.router.add_routes(room.routes() if room.routes is not None else ()))
-        on_their_own.update(routes if room.own_access else ())
+        entrances.add(
+            "own" if room.own_access else "programs",
+            add(room.routes() if room.routes is not None else ()),
+        )
         state.running += [room.running] if room.running is not None else []
-    on_their_own.update(_with_heads(app.router.add_routes(site.open_routes())))
-    of_pages.update(_with_heads(app.router.add_routes(site.routes())))
+    entrances.add("open", add(site.open_routes()))
+    entrances.add("about" if site.asks else "pages", add([site.about_route()]))
+    entrances.add("pages", add(site.routes()))
     app.cleanup_ctx.append(told_in_a_line)
     app.on_response_prepare.append(site.recent.answered)
     app.cleanup_ctx.append(site.run)
@@ -70,31 +73,16 @@ def create_app(
     return app
 
 
-def access_of(settings: Settings, *, asks: bool = True) -> Access:
-    """Who may come into the hub of these settings; with ``asks`` it holds questions. Raises as ``create_app`` does."""
-    settings.require("hub.page_token")  # without its variable everybody would be let in
-    hub = settings.hub
-    tokens, agents, askers = (_plain(each.tokens) for each in (hub, settings.filebox, settings.assistant))
-    page_token = hub.page_token.get_secret_value() if hub.page_token is not None else None
-    check_page_token(page_token, {"hub.tokens": tokens, "filebox.tokens": agents, "assistant.tokens": askers})
-    return Access(
-        hub.host,
-        tokens,
-        agents,
-        hub.allowed_hosts,
-        hub.allowed_origins,
-        askers if asks else None,
-        page_token,
-    )
-
-
-def _plain(tokens: Mapping[str, SecretStr]) -> dict[str, str]:
-    return {name: token.get_secret_value() for name, token in tokens.items()}
-
-
-def _with_heads(routes: Iterable[web.AbstractRoute]) -> list[web.AbstractRoute]:
-    """Those routes, and the ones for HEAD that aiohttp puts beside GET without handing them out."""
-    return [each for route in routes for each in route.resource or ()]
+def door_of(settings: Settings) -> Door:
+    """Who may come into the hub of these settings. Raises ConfigError as ``create_app`` does."""
+    hub, tokens = settings.hub, tokens_of(settings)
+    if not is_loopback(hub.host) and not tokens.needs_token:
+        raise ConfigError(
+            f"The hub would be open to every machine that reaches {hub.host}, without a token.",
+            hint="Set a token, for example NANOBOT_TRANSCRIPT_HUB__TOKENS__ME=$(openssl rand -hex 16), "
+            "or listen on 127.0.0.1.",
+        )
+    return Door(tokens, Addresses(hub.host, hub.allowed_hosts, hub.allowed_origins))
 
 
 def _mounts(

@@ -7,15 +7,16 @@ traceback; when the application stops, open event streams end at once and runnin
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from aiohttp import web
 from multidict import CIMultiDict
 
+from transcript_mcp import sdk
 from transcript_mcp.door.delivery import CLIENT_GONE, Receiving
-from transcript_mcp.door.guard import shown_path
-from transcript_mcp.sdk import CALLER, HttpApp
+from transcript_mcp.door.guard import CALLER, shown_path
+from transcript_mcp.sdk import HttpApp
 from transcript_mcp.sdk.calls import RECEIVER
 
 __all__ = ["GRACE", "Bridge", "asgi_scope"]
@@ -37,9 +38,8 @@ _Message = MutableMapping[str, Any]
 class Bridge:
     """Handles aiohttp's requests with an ASGI app."""
 
-    def __init__(self, http: HttpApp, caller: Callable[[web.Request], str | None]) -> None:
+    def __init__(self, http: HttpApp) -> None:
         self._http = http
-        self._caller = caller
         self._open: dict[asyncio.Task[Any], _Exchange] = {}
 
     async def handle(self, request: web.Request, body: bytes | None = None) -> web.StreamResponse:
@@ -52,7 +52,7 @@ class Bridge:
         task = asyncio.current_task()
         assert task is not None
         self._open[task] = exchange
-        scope = {**asgi_scope(request, self._caller(request)), RECEIVER: receiver}
+        scope = {**asgi_scope(request), RECEIVER: receiver}
         answering = asyncio.ensure_future(self._http(scope, exchange.receive, exchange.send))
         try:
             done, _ = await asyncio.wait((answering,), timeout=_COLLECT)
@@ -158,7 +158,7 @@ def _headers(start: _Message) -> CIMultiDict[str]:
     return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
 
 
-def asgi_scope(request: web.Request, caller: str | None) -> _Message:
+def asgi_scope(request: web.Request) -> _Message:
     """The request as ASGI describes it, with who asks."""
     return {
         "type": "http",
@@ -173,7 +173,7 @@ def asgi_scope(request: web.Request, caller: str | None) -> _Message:
         "headers": [_spelled(name.lower(), value) for name, value in request.raw_headers],
         "client": _address(request, "peername"),
         "server": _address(request, "sockname"),
-        CALLER: caller,
+        sdk.CALLER: request[CALLER],
     }
 
 

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from transcript_mcp.door.bodies import whole_body
 from transcript_mcp.door.delivery import Receiving, error_response
-from transcript_mcp.door.guard import CALLER, not_for_this_token
+from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.waits import Calls, StoppingError
 from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
 from transcript_mcp.hub.plain import (
@@ -33,16 +33,17 @@ _PARSE_ERROR: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "
 
 
 class Mount:
-    """Handles the requests to one address. ``names`` are the servers behind it, for who may use them;
-    ``watch`` is told what they do, ``sessions`` bounds how many clients may have a session."""
+    """Handles the requests to one address. ``names`` are the servers behind it, ``watch`` is told what they do,
+    ``sessions`` bounds how many clients may have a session.
+    """
 
     def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch, sessions: Sessions) -> None:
-        self._names = names
+        self.names = names
         self._open = sessions
         self._sessions = http_app(server, max_body=max_body, watch=watch)
         self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
         self._direct = Direct(server, watch)
-        self._bridge = Bridge(self._sessions, _identity)
+        self._bridge = Bridge(self._sessions)
         self._arriving, self._calls = Calls(), Calls()
 
     @asynccontextmanager
@@ -60,8 +61,6 @@ class Mount:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler."""
-        if not request[CALLER].may_use(self._names):
-            return not_for_this_token(request[CALLER], request)
         if request.method != "POST":
             return await self._open.go_on(request, partial(self._bridge.handle, request))
         if request.content_type.lower() != "application/json":
@@ -83,14 +82,10 @@ class Mount:
             return await (self._open.begin(answering) if begins else self._open.go_on(request, answering))
         with Receiving(request) as receiver:
             if VERSION not in request.headers and is_tool_call(message):
-                answering = self._direct.answer(message, _identity(request), receiver)
+                answering = self._direct.answer(message, request[CALLER], receiver)
                 document = json_bytes(fields_on_top(await self._calls.run(request, answering)))
                 return await receiver.sent(web.Response(body=document, content_type="application/json"))
-            scope = {**asgi_scope(request, _identity(request)), RECEIVER: receiver}
+            scope = {**asgi_scope(request), RECEIVER: receiver}
             status, headers, answer = await self._calls.run(request, answer_plainly(self._plain, scope, body))
             kind = headers.get("content-type", "application/json").partition(";")[0]
             return await receiver.sent(web.Response(status=status, body=answer, content_type=kind))
-
-
-def _identity(request: web.Request) -> str | None:
-    return request[CALLER].identity

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from nanobot_transcript.errors import StoreBusyError, UnsafePathError
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.opening import Opening
+from transcript_mcp.door.address import is_loopback
+from transcript_mcp.door.identity import Tokens, check_page_token
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.record import Record
     from transcript_mcp.io_bridge.unasked import Unasked
 
-__all__ = ["Chats", "Room", "build_rooms"]
+__all__ = ["Chats", "Room", "build_rooms", "tokens_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +76,19 @@ def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: 
             if room.hear is not None:
                 room.hear(unasked)
     return rooms
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens that open the hub of these settings. Raises ConfigError when one would open too much."""
+    settings.require("hub.page_token")  # without its variable everybody would be let in
+    hub = settings.hub
+    tokens, agents, askers = (
+        {name: token.get_secret_value() for name, token in each.tokens.items()}
+        for each in (hub, settings.filebox, settings.assistant)
+    )
+    page_token = hub.page_token.get_secret_value() if hub.page_token is not None else None
+    check_page_token(page_token, {"hub.tokens": tokens, "filebox.tokens": agents, "assistant.tokens": askers})
+    return Tokens(tokens, agents, askers, page_token, local=is_loopback(hub.host))
 
 
 def _transcript(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
@@ -140,17 +155,13 @@ def _assistant(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
         groups_from,
         options_from,
         questions_of,
-        scopes_from,
     )
-    from transcript_mcp.door.identity import is_loopback
     from transcript_mcp.hub.unasked import UnaskedMessages
 
-    # Tokens of others, too, say that not everybody on this machine is trusted.
-    open_to_all = is_loopback(settings.hub.host) and not settings.hub_wants_tokens
+    tokens, options = tokens_of(settings), options_from(settings)
     held = questions_of(settings.hub.data_dir)
-    assistant, scopes = assistant_from(settings, opening), scopes_from(settings, open_to_all=open_to_all)
-    options = options_from(settings)
-    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options)
+    assistant = assistant_from(settings, opening)
+    server = build_server(assistant, lambda ctx: tokens.asks_in(ctx.who), options)
     server.on_close(assistant.close)
     server.on_close(held.close)
     server.on_close(opening.close)
@@ -158,7 +169,7 @@ def _assistant(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
     def routes() -> "Iterable[AbstractRouteDef]":
         from transcript_mcp.assistant.routes import routes
 
-        return routes(assistant, scopes)
+        return routes(assistant, tokens)
 
     def running() -> "AbstractAsyncContextManager[None]":
         return groups_from(assistant, opening.record).running()
@@ -169,7 +180,7 @@ def _assistant(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
         own_access=True,
         core=assistant,
         running=running,
-        unasked=UnaskedMessages(assistant, scopes, options.max_attachment),
+        unasked=UnaskedMessages(assistant, tokens, options.max_attachment),
     )
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from nanobot_transcript.errors import TokenRefusedError
 from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.frames import written_contents
-from transcript_mcp.assistant.scopes import LOCAL, Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.unasked import Lent
 from transcript_mcp.assistant.values import Question
+from transcript_mcp.door.identity import Caller, Tokens
 from transcript_mcp.io_bridge.values import Addressee
 from transcript_mcp.sdk import Content
 
@@ -31,9 +31,9 @@ class _Shown:
 class UnaskedMessages:
     """An ``Unasked`` of the IO bridge. ``largest`` bounds what comes with a message, in bytes."""
 
-    def __init__(self, assistant: Assistant, scopes: Scopes, largest: int) -> None:
+    def __init__(self, assistant: Assistant, tokens: Tokens, largest: int) -> None:
         self._unasked = assistant.unasked
-        self._scopes = scopes
+        self._tokens = tokens
         self._largest = largest
 
     def news(self, agent: Addressee) -> AbstractContextManager[asyncio.Event]:
@@ -45,22 +45,22 @@ class UnaskedMessages:
         lent = await self._unasked.lend(self._question(agent), session)
         return None if lent is None else _Shown(shown(written_contents(lent.messages), self._largest), lent)
 
-    async def confirm(self, caller: str | None, session: str) -> int:
+    async def confirm(self, caller: Caller | None, session: str) -> int:
         """See ``Unasked``."""
         try:
-            scope = self._scopes.of_caller(caller)
+            scope = self._tokens.asks_in(caller)
         except TokenRefusedError:
             return 0  # whoever has no scope was given nothing
         return await self._unasked.confirm(scope, session)
 
-    def reached_with(self, token: str, agent: Addressee) -> bool:
-        """Whether what a person writes to an agent, on the page and with this token ("" for none), is given to it."""
+    def reaches(self, person: Caller, agent: Addressee) -> bool:
+        """Whether what a person writes to an agent, on the page, is given to it."""
         try:
-            return self._scopes.of_caller(agent.caller) in self._scopes.of_person(token or LOCAL)
+            return self._tokens.asks_in(agent.caller) in person.scopes
         except TokenRefusedError:
             return False
 
     def _question(self, agent: Addressee) -> Question:
-        scope = self._scopes.of_caller(agent.caller)
+        scope = self._tokens.asks_in(agent.caller)
         project, name = clean_name(agent.project), clean_name(agent.name)  # as what is written is kept
         return Question(scope, "", "question", "", project=project, agent=name)

@@ -87,7 +87,7 @@ class Tools:
         """
         session = checked_session(session_id)
         project, name = checked_text(project_directory or "", "project"), checked_text(agent_name, "name")
-        agent = Addressee(ctx.caller, project, name)
+        agent = Addressee(ctx.who, project, name)
         given = await self._given(session, agent, timeout, ctx)
         if given is None:
             return Result(
@@ -133,7 +133,7 @@ class Tools:
         return f"Confirmed {count} input{'' if count == 1 else 's'} of session {session}."
 
     async def _confirm_messages(self, ctx: Context, session: str) -> int:
-        return 0 if self._unasked is None else await self._unasked.confirm(ctx.caller, session)
+        return 0 if self._unasked is None else await self._unasked.confirm(ctx.who, session)
 
 
 def _told_apart(contents: Sequence[Content]) -> Sequence[Content]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.io_bridge.bridge import Bridge, Handed, Tell
 from transcript_mcp.io_bridge.values import Addressee
 from transcript_mcp.sdk import Content
@@ -36,7 +37,7 @@ class Unasked(Protocol):
         """All there is for the agent, for this session alone until it is confirmed."""
         ...
 
-    async def confirm(self, caller: str | None, session: str) -> int:
+    async def confirm(self, caller: Caller | None, session: str) -> int:
         """The agent's next call in a session: it has what it got there; how many messages."""
         ...
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from transcript_mcp.door.identity import Caller
+
 __all__ = ["Addressee", "Direction", "Item", "Limits", "Put", "Queued", "SessionState"]
 
 Direction: TypeAlias = Literal["in", "out"]
@@ -13,7 +15,7 @@ Direction: TypeAlias = Literal["in", "out"]
 class Addressee:
     """An agent as people write to it: on whose behalf it works (the ``caller`` of its tools), its project and name."""
 
-    caller: str | None
+    caller: Caller | None
     project: str
     name: str
 

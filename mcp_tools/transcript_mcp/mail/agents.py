@@ -1,7 +1,5 @@
 """Agents in the database: registered, found, listed. Every function works inside of a caller's transaction."""
 
-import hashlib
-import hmac
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ from typing import Any, Final
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from nanobot_transcript.sql.contract import Row, Sql
+from transcript_mcp.door.identity import digest, fits
 from transcript_mcp.mail import jobs, names, projects, records
 from transcript_mcp.mail.boxes import LAST
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
@@ -208,7 +207,7 @@ def token_fits(db: Sql, known: Agent, token: str | None) -> bool:
     """True when this is the token that was given to the agent. Compared in constant time."""
     row = db.execute("SELECT token_sha256 FROM agents WHERE id = ?", (known.id,)).fetchone()
     kept = (row["token_sha256"] if row else None) or ""
-    return hmac.compare_digest(_hashed(token or ""), kept)
+    return fits(token, kept)
 
 
 def refused(name: str) -> ActingRefusedError:
@@ -250,11 +249,11 @@ def _insert(db: Sql, project: Project, name: str, said: About, now: float, proje
         "INSERT INTO agents"
         " (project_id, name, program, model, task, inception_ts, last_active_ts, token_sha256, folded)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        (project.id, name, said.program, said.model, said.task, now, now, _hashed(token), names.folded(name)),
+        (project.id, name, said.program, said.model, said.task, now, now, digest(token), names.folded(name)),
     ).fetchone()["id"]
     made = by_id(db, agent_id)
     files = {PROJECT_FILE: records.project_file(project)} if project_is_new else {}
-    files[Archive.profile(name)] = records.profile(made, _hashed(token))
+    files[Archive.profile(name)] = records.profile(made, digest(token))
     job = jobs.enqueue(db, project.id, f"agent: {name} registered ({said.program}, {said.model})", files, now=now)
     return Registration(made, token, job)
 
@@ -274,7 +273,3 @@ def _update(db: Sql, known: Agent, said: About, now: float) -> Registration:
         jobs.enqueue(db, place["project_id"], summary, {path: records.profile(changed)}, now=now)
     at_home = {path: records.profile(changed, row["token_sha256"])}
     return Registration(changed, None, jobs.enqueue(db, known.project_id, summary, at_home, now=now))
-
-
-def _hashed(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,17 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from nanobot_transcript.errors import ClientCannotError
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.updates import Peer
 
+if TYPE_CHECKING:
+    from transcript_mcp.door.identity import Caller
+
 __all__ = ["CALLER", "RECEIVER", "Call", "Receiver", "cannot", "reaches"]
 
 CALLER = "nanobot_transcript.caller"
-"""The ASGI scope's key for the identity (a string) that whoever mounts the app has made sure of."""
+"""The ASGI scope's key for the ``Caller`` that whoever mounts the app has made sure of."""
 
 RECEIVER = "nanobot_transcript.receiver"
 """The ASGI scope's key for a ``Receiver``, where whoever mounts the app knows what becomes of an answer."""
@@ -43,8 +46,12 @@ class Call(ABC):
     def __init__(self, server: Server, peer: Peer | None, scope: Mapping[str, Any] | None) -> None:
         self.server = server
         self.peer = peer
-        self.caller: str | None = scope.get(CALLER) if scope else None
+        self.who: Caller | None = scope.get(CALLER) if scope else None
         self.receiver: Receiver | None = scope.get(RECEIVER) if scope else None
+
+    @property
+    def caller(self) -> str | None:
+        return self.who.text if self.who is not None else None
 
     @property
     @abstractmethod

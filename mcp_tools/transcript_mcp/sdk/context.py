@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from transcript_mcp.door.identity import Caller
+
 __all__ = ["Context", "Elicited", "LogLevel"]
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -22,8 +24,13 @@ class Context(Protocol):
     """One request. A function that has a parameter annotated ``Context`` is handed one."""
 
     @property
-    def caller(self) -> str | None:
+    def who(self) -> Caller | None:
         """Who asks, as the hub has made sure; None over stdio and where nobody checked."""
+        ...
+
+    @property
+    def caller(self) -> str | None:
+        """The same as text: ``agent/NAME`` for the token of a mailbox agent, ``token/NAME`` for one of a program."""
         ...
 
     @property

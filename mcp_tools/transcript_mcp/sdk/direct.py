@@ -7,6 +7,7 @@ longer than a quick tool itself. What such a call is answered is the same.
 from collections.abc import Collection
 from typing import Any, Final
 
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.sdk.calls import Call, Receiver, cannot
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
@@ -76,7 +77,7 @@ class Direct:
             return head | {"error": _shown(error)}
 
     async def answer(
-        self, message: Wire, caller: str | None, receiver: Receiver | None = None, client: str | None = None
+        self, message: Wire, caller: Caller | None, receiver: Receiver | None = None, client: str | None = None
     ) -> Wire:
         """The JSON-RPC answer to what ``is_tool_call``; ``caller`` is who asks, as the hub made sure of.
 
@@ -99,9 +100,9 @@ def _shown(error: ProtocolError) -> Wire:
 class _DirectCall(Call):
     """A client that hears nothing before the answer."""
 
-    def __init__(self, server: Server, caller: str | None, receiver: Receiver | None, client: str | None) -> None:
+    def __init__(self, server: Server, caller: Caller | None, receiver: Receiver | None, client: str | None) -> None:
         super().__init__(server, None, None)
-        self.caller = caller
+        self.who = caller
         self.receiver = receiver
         self._client = client
 

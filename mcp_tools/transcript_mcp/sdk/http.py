@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from transcript_mcp.sdk.backend import HttpManager, HttpOptions, Receive, Scope, Send, backend
 from transcript_mcp.sdk.calls import CALLER
@@ -10,13 +11,16 @@ from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.watching import Watch
 
+if TYPE_CHECKING:
+    from transcript_mcp.door.identity import Caller
+
 __all__ = ["HttpApp", "http_app"]
 
 
 class HttpApp:
     """Call it with ASGI requests inside of ``running()``; what path they came by does not matter.
 
-    Put the identity of whoever asks into the scope under ``CALLER``; a session then belongs to the one who opened it.
+    Put the ``Caller`` that asks into the scope under ``CALLER``; a session then belongs to the one who opened it.
     """
 
     def __init__(self, server: Server, options: HttpOptions, watch: Watch | None = None) -> None:
@@ -29,8 +33,9 @@ class HttpApp:
         """One request."""
         if self._manager is None:
             raise RuntimeError("requests are answered inside of running() only")
-        if caller := scope.get(CALLER):
-            scope["user"] = backend().user(caller)
+        caller: Caller | None = scope.get(CALLER)
+        if caller is not None and caller.text is not None:
+            scope["user"] = backend().user(caller.text)
         await self._manager.handle_request(scope, receive, send)
 
     @asynccontextmanager

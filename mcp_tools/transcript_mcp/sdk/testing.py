@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.sdk.calls import CALLER, Call, cannot
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
@@ -46,7 +47,7 @@ class Answer:
 
 
 class InMemoryClient:
-    """``caller`` is the identity that the hub would hand in. ``elicit`` and ``sample`` answer for person and model.
+    """``caller`` is the text of who the hub would say it is. ``elicit`` and ``sample`` answer for person and model.
 
     ``progressed``, ``logged`` and ``told`` (URIs of updated resources) collect what the server sent.
     """
@@ -106,8 +107,13 @@ class InMemoryClient:
 
 class _InMemoryCall(Call):
     def __init__(self, client: InMemoryClient, peer: Peer, caller: str | None) -> None:
-        super().__init__(client.server, peer, {CALLER: caller})
+        super().__init__(client.server, peer, {CALLER: Caller.of_text(caller) if caller is not None else None})
         self._client = client
+        self._caller = caller
+
+    @property
+    def caller(self) -> str | None:
+        return self._caller
 
     @property
     def client_name(self) -> str | None:

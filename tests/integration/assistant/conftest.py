@@ -12,10 +12,10 @@ from nanobot_transcript.settings import Settings
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.routes import routes
-from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions
+from transcript_mcp.door.identity import Tokens
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.rooms import Room
 
@@ -23,10 +23,10 @@ from transcript_mcp.hub.rooms import Room
 class Hub:
     """Where it listens, and what is in it."""
 
-    def __init__(self, url: str, assistant: Assistant, scopes: Scopes) -> None:
+    def __init__(self, url: str, assistant: Assistant, tokens: Tokens) -> None:
         self.url = url
         self.assistant = assistant
-        self.scopes = scopes
+        self.tokens = tokens
         self.caller = Caller(url)
 
 
@@ -34,12 +34,12 @@ class Hub:
 async def running_hub(folder: Path, chat: str = "", **tokens: str) -> AsyncIterator[Hub]:
     """A hub on a folder, whose settings name this chat. ``tokens`` by name; without any, every token is let in."""
     assistant = Assistant(SqlQuestionStore(Shelf(folder)), grace=30, chat=chat)
-    scopes = Scopes(tokens, {}, open_to_all=True)
-    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
+    known = Tokens(askers=tokens, local=True)
+    server = build_server(assistant, lambda ctx: known.asks_in(ctx.who), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = Room(server, routes=lambda: routes(assistant, scopes), own_access=True)
+    room = Room(server, routes=lambda: routes(assistant, known), own_access=True)
     async with listening(create_app(Settings(), {"assistant": room})) as url:
-        yield Hub(url, assistant, scopes)
+        yield Hub(url, assistant, known)
 
 
 @pytest_asyncio.fixture

@@ -54,7 +54,7 @@ async def test_a_question_names_its_group_or_none_or_leaves_it_to_the_settings_o
         chat = {} if named is None else {"chat": named}
         answer = await client.call("ask_question", question="?", project_directory="/p", id="q1", wait=0, **chat)
         assert not answer.is_error, answer.text
-        record = await hub.assistant.wait(hub.scopes.of_token("test-token"), "q1", 0)
+        record = await hub.assistant.wait(hub.tokens.asking("test-token").scopes[0], "q1", 0)
         assert record.question.chat == asked_in
         await ada.until("AskQuestion")
         assert not any(b"oc_" in frame for frame in ada.raw)

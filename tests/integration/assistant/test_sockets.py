@@ -23,7 +23,7 @@ from transcript_mcp.assistant.sockets import Sockets
 async def impatient(hub: Hub, patience: float = 0.3) -> AsyncIterator[str]:
     """The hub's sockets at an address of their own, with less patience for who does not log in."""
     app = web.Application()
-    app.router.add_get("/ws", Sockets(Screens(hub.assistant, hub.scopes), patience=patience).handle)
+    app.router.add_get("/ws", Sockets(Screens(hub.assistant, hub.tokens), patience=patience).handle)
     async with listening(app) as url:
         yield url
 
@@ -77,14 +77,14 @@ async def test_what_follows_a_login_at_once_is_taken_whole(hub: Hub) -> None:
         await ada.reply("q1", "x" * 900_000)
         await ada.send("GetOnlineUsers")
         await ada.until("GetOnlineUsers")
-        answer = await hub.assistant.wait(hub.scopes.of_token("test-token"), "q1", PATIENCE)
+        answer = await hub.assistant.wait(hub.tokens.asking("test-token").scopes[0], "q1", PATIENCE)
     assert (answer.by, len(answer.contents[0].text)) == ("Ada", 900_000)
 
 
 @pytest.mark.usefixtures("few_files")
 async def test_many_sockets_without_a_login_shut_nobody_out(hub: Hub) -> None:
     async with AsyncExitStack() as stack:
-        sockets = Sockets(Screens(hub.assistant, hub.scopes))
+        sockets = Sockets(Screens(hub.assistant, hub.tokens))
         app = web.Application()
         app.router.add_get("/ws", sockets.handle)
         url = await stack.enter_async_context(listening(app))
@@ -112,7 +112,7 @@ async def test_more_sockets_than_there_may_be_are_told_to_come_later(hub: Hub, m
 
 @pytest.mark.usefixtures("few_files")
 async def test_sockets_leave_half_of_the_files_to_others(hub: Hub) -> None:
-    assert Sockets(Screens(hub.assistant, hub.scopes))._most == 128
+    assert Sockets(Screens(hub.assistant, hub.tokens))._most == 128
 
 
 async def test_all_that_may_wait_reaches_a_page_that_reads(hub: Hub) -> None:
@@ -135,7 +135,7 @@ async def test_a_page_that_does_not_read_yet_is_not_sent_what_has_ended_meanwhil
         await slow.send("UserLogin", StrParam="test-token")
         await bo.until("UserConnectionStatusNotification")
         await bo.reply("q29", "yes")
-        await hub.assistant.wait(hub.scopes.of_token("test-token"), "q29", PATIENCE)
+        await hub.assistant.wait(hub.tokens.asking("test-token").scopes[0], "q29", PATIENCE)
         transport.resume_reading()
         shown = []
         while len(shown) < 29:
@@ -177,5 +177,5 @@ async def test_large_answers_of_one_page_come_one_after_the_other(hub: Hub) -> N
         for number in range(4):
             await ada.reply(f"q{number}", "x" * 25_000_000)
         for number in range(4):
-            record = await hub.assistant.wait(hub.scopes.of_token("test-token"), f"q{number}", PATIENCE)
+            record = await hub.assistant.wait(hub.tokens.asking("test-token").scopes[0], f"q{number}", PATIENCE)
             assert len(record.contents[0].text) == 25_000_000

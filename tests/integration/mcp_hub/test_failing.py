@@ -18,6 +18,8 @@ from support.loop_clock import later, outlast
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
+from transcript_mcp.door.guard import CALLER
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.bridge import Bridge
 
@@ -231,8 +233,14 @@ async def test_a_server_that_has_nothing_to_say_to_who_left_is_no_failure(caplog
     async def silent(*_: object) -> None:
         """What the SDK does when its client is gone."""
 
+    bridge = Bridge(silent)  # pyright: ignore[reportArgumentType] -- never read
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        request[CALLER] = Caller()
+        return await bridge.handle(request)
+
     app = web.Application()
-    app.router.add_get("/", Bridge(silent, lambda _: None).handle)  # pyright: ignore[reportArgumentType] -- never read
+    app.router.add_get("/", handle)
     async with listening(app) as url, ClientSession() as http, http.get(url) as answer:
         assert answer.status == 499
     assert "Traceback" not in caplog.text

@@ -13,8 +13,9 @@ from aiohttp.typedefs import Handler
 from support.hubs import listening, small_server
 from support.waiting import until
 
-from transcript_mcp.door.guard import guard
-from transcript_mcp.door.identity import Access
+from transcript_mcp.door.address import Addresses
+from transcript_mcp.door.guard import Door, Entrances, guard
+from transcript_mcp.door.identity import Tokens
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.sessions import Sessions
 
@@ -36,10 +37,11 @@ class Hub:
 
     async def __aenter__(self) -> "Hub":
         self._stack = AsyncExitStack()
-        app = web.Application(middlewares=[self._counting, guard(Access("127.0.0.1"), 1 << 20)])
+        door, entrances = Door(Tokens(local=True), Addresses("127.0.0.1")), Entrances()
+        app = web.Application(middlewares=[self._counting, guard(door, 1 << 20, entrances)])
         for path in ("/mcp", "/mcp/small"):
             mount = Mount(small_server(), ["small"], 1 << 20, lambda *_: None, self.sessions)
-            app.router.add_route("*", path, mount.handle)
+            entrances.add("mcp", app.router.add_routes([web.route("*", path, mount.handle)]), mount.names)
             await self._stack.enter_async_context(mount.running())
         self.url = await self._stack.enter_async_context(listening(app))
         return self

@@ -7,6 +7,7 @@ import pytest
 from pydantic import Field
 
 from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub.plain import answer_plainly, fields_on_top, json_bytes, parsed
 from transcript_mcp.sdk import Context, Image, Server, http_app
 from transcript_mcp.sdk.direct import Direct, is_tool_call
@@ -94,13 +95,13 @@ async def test_the_answer_is_the_sdks(message: dict[str, Any]) -> None:
         "method": "POST",
         "path": "/",
         "query_string": b"",
-        "nanobot_transcript.caller": "token/me",
+        "nanobot_transcript.caller": Caller("program", "me"),
     }
     scope["headers"] = [(b"content-type", b"application/json")]
     app = http_app(server(), stateless=True, json=True)
     async with app.running():
         status, _, theirs = await answer_plainly(app, scope, json.dumps(message).encode())
-    ours = await Direct(server()).answer(message, "token/me")
+    ours = await Direct(server()).answer(message, Caller("program", "me"))
     assert status == 200
     assert json.loads(json_bytes(fields_on_top(ours))) == json.loads(theirs)
 

@@ -92,13 +92,13 @@ async def test_without_sessions_a_call_needs_no_handshake(shared_server: Any, ht
 async def test_a_session_belongs_to_whoever_opened_it(shared_server: Any, http: aiohttp.ClientSession) -> None:
     ada = HttpClient(http, shared_server.url(), **{"X-Caller": "ada"})
     await ada.begin()
-    assert await ada.call("who") == "ada with plain"
+    assert await ada.call("who") == "token/ada with plain"
     for name in ("bo", ""):
         thief = HttpClient(http, shared_server.url())
         thief.headers = ada.headers | {"X-Caller": name}
         async with thief.post("tools/call", name="who", arguments={}) as response:
             assert response.status == 404
-    assert await ada.call("who") == "ada with plain"
+    assert await ada.call("who") == "token/ada with plain"
 
 
 async def test_a_client_that_leaves_during_a_call_disturbs_nobody(

@@ -9,10 +9,10 @@ from support.waiting import until
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.screens import Screen, Screens
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import Answer, Content, Event, Question
+from transcript_mcp.door.identity import Tokens
 
 TOKEN = "test-token"
 
@@ -39,7 +39,7 @@ def told(heard: list[bytes]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("nickname", ["", " \t"])
 async def test_who_logs_in_without_a_name_gets_one_that_nobody_beside_them_has(tmp_path: Path, nickname: str) -> None:
     assistant = Assistant(SqlQuestionStore(Shelf(tmp_path)))
-    screens, heard = Screens(assistant, Scopes({"me": TOKEN}, {}, open_to_all=False)), list[bytes]()
+    screens, heard = Screens(assistant, Tokens(askers={"me": TOKEN})), list[bytes]()
     screen = await logged_in(screens, heard, nickname)
     assert screen.nickname == f"User_{screen.id[:8]}"
     assert wire.decoded("WebsocketMessage", heard[0]).Nickname == screen.nickname
@@ -54,11 +54,11 @@ async def test_who_logs_in_without_a_name_gets_one_that_nobody_beside_them_has(t
 async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_being_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scopes = Scopes({"me": TOKEN}, {}, open_to_all=False)
+    tokens = Tokens(askers={"me": TOKEN})
     assistant = Assistant(SqlQuestionStore(Shelf(tmp_path)))
-    screens, heard = Screens(assistant, scopes), list[bytes]()
+    screens, heard = Screens(assistant, tokens), list[bytes]()
     await logged_in(screens, heard)
-    scope, tell = scopes.of_token(TOKEN), screens._tell_ending
+    scope, tell = tokens.asking(TOKEN).scopes[0], screens._tell_ending
 
     def fails_for_the_first(event: Event) -> None:
         if event.record.question.id == "q1":

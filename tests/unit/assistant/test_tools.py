@@ -14,11 +14,11 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server, questions_of
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.assistant.values import Content, Inquiry, Question
+from transcript_mcp.door.identity import Tokens
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
 
 SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
@@ -29,10 +29,10 @@ class Desk:
 
     def __init__(self, folder: Path, **limits: int) -> None:
         self.assistant = Assistant(SqlQuestionStore(Shelf(folder)))
-        self.scopes = Scopes({}, {}, open_to_all=True)
-        self.scope = self.scopes.of_caller(None)
+        self.tokens = Tokens(local=True)
+        self.scope = self.tokens.asks_in(None)
         options = ToolOptions(**{"shortest": 1, **limits})
-        server = build_server(self.assistant, lambda ctx: self.scopes.of_caller(ctx.caller), options)
+        server = build_server(self.assistant, lambda ctx: self.tokens.asks_in(ctx.who), options)
         self.client = InMemoryClient(server)
 
     async def waiting(self) -> Inquiry:

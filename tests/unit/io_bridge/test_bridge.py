@@ -10,6 +10,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import QueueFullError, StoreError
 from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.door.identity import Caller
 from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqlQueueStore
 from transcript_mcp.io_bridge.values import Addressee, Direction, Item
 
@@ -63,7 +64,7 @@ async def test_an_input_wakes_the_agent_that_waits_for_it(bridge: Bridge) -> Non
 
 
 async def test_who_waits_for_words_of_people_is_known_as_long_as_it_waits(bridge: Bridge) -> None:
-    alpha, left = Addressee("token/me", "/srv/shop", "Alpha"), False
+    alpha, left = Addressee(Caller("program", "me"), "/srv/shop", "Alpha"), False
     calls = [waiting(bridge), *(waiting(bridge, agent=alpha, is_gone=lambda: left) for _ in range(2))]
     await has_waiters(bridge, 3)
     assert bridge.listening("s") == [alpha]

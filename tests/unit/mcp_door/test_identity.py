@@ -1,170 +1,204 @@
+"""Who somebody is by a token, and what that opens."""
+
 import pytest
 
-from nanobot_transcript.errors import ConfigError
-from transcript_mcp.door.identity import Access, Caller, Refusal, is_loopback
+from nanobot_transcript.errors import TokenRefusedError
+from transcript_mcp.door.identity import Caller, Entrance, KeptOutError, Tokens, require
 
 TOKEN = "0123456789abcdef"
+PROGRAM = Caller("program", "laptop", ("hub/laptop",))
 
 
-def refused(answer: object, status: int) -> bool:
-    return isinstance(answer, Refusal) and answer.status == status
+def kept_out(tokens: Tokens, authorization: str | None, entrance: Entrance | None = None) -> int | None:
+    """The status with which a request is refused; None when its caller is known."""
+    try:
+        tokens.authenticate(authorization, entrance)
+    except KeptOutError as error:
+        return error.status
+    return None
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8765", "LOCALHOST:1", "[::1]:8765", "[::1]", "::1"])
-def test_this_machine_may_be_addressed_by_its_own_names(host: str) -> None:
-    assert Access("127.0.0.1").refuse_address(host, None) is None
+def opens(caller: Caller, entrance: Entrance, *servers: str) -> bool:
+    try:
+        require(caller, entrance, servers)
+    except KeptOutError as error:
+        return error.status != 403
+    return True
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        None,
-        "",
-        "evil.example",
-        "evil.example:8765",
-        "127.0.0.1.evil.example",
-        "10.0.0.1",
-        "localhost.evil",
-        "[",
-        "[::1]evil",
-        "[::1",
-        "[::1]:x",
-        "localhost:x@evil",
-        "user@localhost",
-        "localhost:",
-        "localhost:1:2",
-        "127.0.0.1 evil",
-    ],
-)
-def test_another_name_is_refused(host: str | None) -> None:
-    assert refused(Access("127.0.0.1").refuse_address(host, None), 421)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.2", "::1", "[::1]", "LocalHost"])
-def test_the_configured_host_is_known(host: str) -> None:
-    named = f"[{host.strip('[]')}]" if ":" in host else host
-    assert Access(host).refuse_address(f"{named}:8765", f"http://{named}:8765".lower()) is None
-
-
-def test_a_configured_name_is_known() -> None:
-    assert Access("hub.example", {"me": TOKEN}).refuse_address("hub.example:8765", None) is None
-
-
-def test_names_from_the_settings_are_let_in_with_any_port_or_with_theirs() -> None:
-    access = Access("127.0.0.1", hosts=["hub.example", "other.example:80"])
-    assert access.refuse_address("Hub.Example:9000", None) is None
-    assert access.refuse_address("other.example:80", None) is None
-    assert refused(access.refuse_address("other.example:81", None), 421)
-
-
-def test_a_hub_for_other_machines_may_be_addressed_by_number_but_not_by_any_name() -> None:
-    access = Access("0.0.0.0", {"me": TOKEN})
-    assert access.refuse_address("192.168.1.5:8765", None) is None
-    assert access.refuse_address("[fe80::1]:8765", None) is None
-    assert refused(access.refuse_address("evil.example:8765", None), 421)
-
-
-def test_the_hubs_own_pages_may_call_it() -> None:
-    access = Access("127.0.0.1")
-    assert access.refuse_address("localhost:8765", "http://localhost:8765") is None
-    assert access.refuse_address("localhost:8765", None) is None
-
-
-@pytest.mark.parametrize(
-    "origin",
-    [
-        "null",
-        "",
-        "http://evil.example",
-        "http://localhost:3000",
-        "file://",
-        "http://[",
-        "http://[x]:1",
-        "//localhost:8765",
-        "localhost:8765",
-        "http://me@localhost:8765",
-        "ftp://localhost:8765",
-    ],
-)
-def test_pages_from_elsewhere_may_not(origin: str) -> None:
-    assert refused(Access("127.0.0.1").refuse_address("localhost:8765", origin), 403)
-
-
-def test_a_page_may_call_when_the_settings_say_so() -> None:
-    access = Access("127.0.0.1", origins=["https://App.Example/"])
-    assert access.refuse_address("localhost:8765", "https://app.example") is None
+# -- requests
 
 
 def test_without_tokens_anybody_on_this_machine_comes_in() -> None:
-    access = Access("127.0.0.1")
-    assert not access.needs_token
-    assert access.caller(None) == Caller()
+    tokens = Tokens(local=True)
+    assert not tokens.needs_token
+    assert tokens.authenticate(None) == Caller()
+    for entrance in ("mcp", "programs", "pages", "about"):
+        assert opens(Caller(), entrance, "mail")
 
 
 @pytest.mark.parametrize("given", [f"Bearer {TOKEN}", f"bearer   {TOKEN}", f"BEARER {TOKEN} "])
 def test_a_token_says_who_it_is(given: str) -> None:
-    assert Access("127.0.0.1", {"laptop": TOKEN}).caller(given) == Caller("laptop")
+    assert Tokens({"laptop": TOKEN}).authenticate(given) == PROGRAM
 
 
 @pytest.mark.parametrize(
     "given", [None, "", "Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer 0123456789abcdeg", "Bearer \udc80é"]
 )
 def test_anything_else_is_refused(given: str | None) -> None:
-    assert refused(Access("127.0.0.1", {"laptop": TOKEN}).caller(given), 401)
+    assert kept_out(Tokens({"laptop": TOKEN}), given) == 401
 
 
 def test_an_agents_token_opens_its_mailbox_only() -> None:
-    access = Access("127.0.0.1", {"laptop": TOKEN}, {"qa_agent": TOKEN + "2"})
-    caller = access.caller(f"Bearer {TOKEN}2")
-    assert isinstance(caller, Caller)
-    assert caller == Caller("qa_agent", "qa_agent")
-    assert caller.may_use(["filebox"])
-    assert not caller.may_use(["transcript"])
-    assert not caller.may_use(["filebox", "transcript"])
-    assert not caller.may_use([])
+    caller = Tokens({"laptop": TOKEN}, {"qa_agent": TOKEN + "2"}).authenticate(f"Bearer {TOKEN}2")
+    assert caller == Caller("agent", "qa_agent")
+    assert opens(caller, "mcp", "filebox")
+    for servers in (["transcript"], ["filebox", "transcript"], []):
+        assert not opens(caller, "mcp", *servers)
+    for entrance in ("programs", "pages", "about"):
+        assert not opens(caller, entrance)
 
 
 def test_with_an_agents_token_alone_nobody_else_comes_in() -> None:
-    assert refused(Access("127.0.0.1", agent_tokens={"qa_agent": TOKEN}).caller(None), 401)
+    assert kept_out(Tokens(agents={"qa_agent": TOKEN}), None) == 401
 
 
 def test_a_token_of_the_questions_opens_them_alone() -> None:
-    access = Access("127.0.0.1", {"laptop": TOKEN}, question_tokens={"ada": TOKEN + "3"})
-    assert refused(access.caller(f"Bearer {TOKEN}3"), 401)
-    caller = access.caller(f"Bearer {TOKEN}3", questions=True)
-    assert isinstance(caller, Caller)
-    assert caller == Caller("ada", questions_only=True)
+    tokens = Tokens({"laptop": TOKEN}, askers={"ada": TOKEN + "3"})
+    assert kept_out(tokens, f"Bearer {TOKEN}3") == 401
+    caller = tokens.authenticate(f"Bearer {TOKEN}3", "about")
+    assert caller == Caller("asker", "ada", ("assistant/ada",))
     for servers in (["assistant"], ["filebox"], ["assistant", "transcript"], []):
-        assert not caller.may_use(servers)
-    assert access.caller(f"Bearer {TOKEN}", questions=True) == Caller("laptop")
+        assert not opens(caller, "mcp", *servers)
+    assert opens(caller, "about")
+    assert not opens(caller, "pages")
+    assert tokens.authenticate(f"Bearer {TOKEN}", "about") == PROGRAM
     for wrong in (None, "Bearer ", f"Bearer {TOKEN}4", f"Basic {TOKEN}3"):
-        assert refused(access.caller(wrong, questions=True), 401)
+        assert kept_out(tokens, wrong, "about") == 401
 
 
 def test_a_token_that_also_stands_elsewhere_is_no_token_of_the_questions() -> None:
     both = {"ada": TOKEN, "bo": TOKEN + "2"}
-    access = Access("127.0.0.1", {"laptop": TOKEN}, {"qa_agent": TOKEN + "2"}, question_tokens=both)
-    assert access.caller(f"Bearer {TOKEN}", questions=True) == Caller("laptop")
-    assert access.caller(f"Bearer {TOKEN}2", questions=True) == Caller("qa_agent", "qa_agent")
+    tokens = Tokens({"laptop": TOKEN}, {"qa_agent": TOKEN + "2"}, both)
+    assert tokens.authenticate(f"Bearer {TOKEN}", "about") == PROGRAM
+    assert tokens.authenticate(f"Bearer {TOKEN}2", "about") == Caller("agent", "qa_agent")
 
 
-def test_tokens_of_the_questions_neither_close_a_hub_nor_open_it_to_other_machines() -> None:
-    access = Access("127.0.0.1", question_tokens={"ada": TOKEN})
-    assert not access.needs_token
+def test_tokens_of_the_questions_do_not_close_a_hub() -> None:
+    tokens = Tokens(askers={"ada": TOKEN}, local=True)
+    assert not tokens.needs_token
     for given in (None, f"Bearer {TOKEN}", "Bearer other"):
-        assert access.caller(given, questions=True) == Caller()
-    with pytest.raises(ConfigError):
-        Access("0.0.0.0", question_tokens={"ada": TOKEN})
+        assert tokens.authenticate(given, "about") == Caller()
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "hub.example", ""])
-def test_an_address_for_other_machines_needs_a_token(host: str) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        Access(host)
-    assert "HUB__TOKENS__" in refusal.value.hint
-    Access(host, {"me": TOKEN})
+def test_people_open_the_pages_and_nothing_that_programs_use() -> None:
+    person = Tokens({"laptop": TOKEN}, page="people").authenticate("Bearer people", "pages")
+    assert person == Caller("person", "page", ("hub/laptop",))
+    assert opens(person, "pages")
+    assert opens(person, "about")
+    assert not opens(person, "mcp", "mail")
+    assert not opens(person, "programs")
+    assert not opens(PROGRAM, "pages")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost"])
-def test_loopback_is_known_by_all_its_names(host: str) -> None:
-    assert is_loopback(host)
+@pytest.mark.parametrize("caller", [PROGRAM, Caller("agent", "qa_agent")])
+def test_a_caller_is_known_by_its_text(caller: Caller) -> None:
+    assert Caller.of_text(caller.text or "") == caller
+
+
+# -- whose questions
+
+
+def test_a_token_stands_for_its_owner() -> None:
+    tokens = Tokens({"laptop": "hub-secret"}, askers={"ada": "ada-secret"}, local=True)
+    assert tokens.asking("ada-secret").scopes == ("assistant/ada",)
+    assert tokens.asking(" hub-secret ").scopes == ("hub/laptop",)
+
+
+@pytest.mark.parametrize("token", ["", "local", "ada-secre", "ada-secret2", "ada", "\ud800", "x" * 5000])
+def test_where_tokens_are_given_no_other_is_let_in(token: str) -> None:
+    with pytest.raises(TokenRefusedError):
+        Tokens(askers={"ada": "ada-secret"}, local=True).asking(token)
+
+
+@pytest.mark.parametrize("token", ["", "  "])
+def test_no_token_fits_none_that_is_empty(token: str) -> None:
+    """Settings may hold one that an empty variable has left."""
+    tokens = Tokens({"laptop": ""}, {"qa_agent": ""}, {"ada": ""}, " ")
+    assert kept_out(tokens, f"Bearer {token}", "about") == 401
+    for asked in (tokens.asking, tokens.answering):
+        with pytest.raises(TokenRefusedError):
+            asked(token)
+
+
+def test_without_any_every_token_has_a_scope_of_its_own() -> None:
+    tokens = Tokens(local=True)
+    assert tokens.asking("test-token") == tokens.asking("test-token")
+    assert tokens.asking("test-token") != tokens.asking("local")
+    assert "test-token" not in tokens.asking("test-token").scopes[0]
+    with pytest.raises(TokenRefusedError) as refused:
+        tokens.asking("  ")
+    assert "any token" in refused.value.hint
+
+
+@pytest.mark.parametrize("tokens", [Tokens(), Tokens(agents={"qa_agent": TOKEN}, local=True)])
+def test_what_others_reach_needs_a_known_token(tokens: Tokens) -> None:
+    with pytest.raises(TokenRefusedError):
+        tokens.asking("test-token")
+
+
+def test_who_calls_without_a_token_has_the_scope_of_the_local_one() -> None:
+    free = Tokens(local=True)
+    assert free.asks_in(None) == free.asks_in(Caller()) == free.asking("local").scopes[0]
+    named = Tokens(askers={"ada": "ada-secret", "local": "person-secret"}, local=True)
+    assert named.asks_in(None) == named.asking("person-secret").scopes[0]
+    assert Tokens(askers={"ada": "ada-secret"}, local=True).asks_in(None) == "assistant/ada"
+
+
+def test_one_token_under_two_names_is_one_scope() -> None:
+    tokens = Tokens({"laptop": "the-secret"}, askers={"ada": "the-secret"})
+    assert tokens.asking("the-secret").scopes[0] == tokens.asks_in(tokens.authenticate("Bearer the-secret"))
+
+
+PROGRAMS = {"codex": "codex-secret", "claude": "claude-secret"}
+
+
+def with_people() -> Tokens:
+    return Tokens(PROGRAMS, askers={"ada": "ada-secret"}, page="people-secret", local=True)
+
+
+def test_people_see_what_was_asked_with_any_token_of_a_program() -> None:
+    assert with_people().answering(" people-secret").scopes == ("hub/codex", "hub/claude")
+    assert with_people().answering("ada-secret").scopes == ("assistant/ada",)
+
+
+@pytest.mark.parametrize("token", [*PROGRAMS.values(), "", "local", "people-secre"])
+def test_beside_people_no_token_of_a_program_sees_or_answers(token: str) -> None:
+    with pytest.raises(TokenRefusedError):
+        with_people().answering(token)
+
+
+def test_programs_ask_each_in_its_own_scope_and_people_do_not_ask() -> None:
+    tokens = with_people()
+    assert tokens.asking("codex-secret").scopes == ("hub/codex",)
+    assert tokens.asks_in(tokens.authenticate("Bearer codex-secret")) == "hub/codex"
+    with pytest.raises(TokenRefusedError):
+        tokens.asking("people-secret")
+
+
+def test_without_a_token_for_people_a_program_answers_what_it_asked() -> None:
+    assert Tokens(PROGRAMS).answering("codex-secret").scopes == ("hub/codex",)
+
+
+def test_a_token_for_people_lets_no_other_token_in() -> None:
+    for token in ("any", "local"):
+        with pytest.raises(TokenRefusedError):
+            Tokens(page="people-secret", local=True).answering(token)
+
+
+def test_who_needs_no_token_sees_on_the_pages_what_the_shown_token_sees() -> None:
+    tokens = Tokens(askers={"ada": "ada-secret"}, local=True)
+    assert tokens.authenticate("Bearer ada-secret", "pages") == Caller(scopes=("assistant/ada",))
+    assert tokens.authenticate("Bearer other", "pages") == Caller()
+    free = Tokens(local=True)
+    assert free.authenticate(None, "pages").scopes == free.asking("local").scopes

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aiohttp import web
 
-from transcript_mcp.door.identity import bearer
+from transcript_mcp.door.guard import CALLER
 from transcript_mcp.hub.web.asking import Asked, as_json, body_of
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking
@@ -15,6 +15,7 @@ from transcript_mcp.io_bridge.routes import handed_over
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from transcript_mcp.door.identity import Caller
     from transcript_mcp.io_bridge.values import Addressee
 
 __all__ = ["BridgeRoom", "Reaches"]
@@ -23,8 +24,8 @@ _MOST: Final = 200
 _SHOWN: Final = 20_000
 """Characters of an item that lies in a queue; who reads it gets all."""
 
-Reaches: TypeAlias = "Callable[[str, Addressee], bool]"
-"""Whether what is written with a token on the page of questions is given to an agent."""
+Reaches: TypeAlias = "Callable[[Caller, Addressee], bool]"
+"""Whether what somebody writes on the page of questions is given to an agent."""
 
 
 class BridgeRoom:
@@ -61,11 +62,11 @@ class BridgeRoom:
         return as_json({"items": [asdict(each) for each in found], "agents": self._agents(request, session)})
 
     def _agents(self, request: web.Request, session: str) -> list[dict[str, str]]:
-        """The agents that wait in a session and are given what is written with the caller's token."""
-        reaches, token = self._reaches, bearer(request.headers.get("Authorization"))
+        """The agents that wait in a session and are given what the caller writes."""
+        reaches, caller = self._reaches, request[CALLER]
         if reaches is None:
             return []
-        reached = [each for each in self._bridge.listening(session) if reaches(token, each)]
+        reached = [each for each in self._bridge.listening(session) if reaches(caller, each)]
         known = dict.fromkeys((each.project, each.name) for each in reached)
         return [{"project": project, "agent": name} for project, name in known]
 

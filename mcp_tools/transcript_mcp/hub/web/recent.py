@@ -99,7 +99,7 @@ class Recent(logging.Handler):
     def _see(self, request: web.Request, response: web.StreamResponse) -> None:
         caller, way = request.get(CALLER), way_of(request)
         program = request.headers.get("User-Agent", "").partition(" ")[0][:80]
-        if caller is not None and not caller.questions_only:  # who is there with those stays with them
+        if caller is not None and caller.kind != "asker":  # who is there with those stays with them
             self._saw(caller.name, "", program)
         elif caller is None and way and response.status < 400:
             if way == "ws" and program.startswith(_BROWSER):

@@ -46,7 +46,7 @@ class Site:
         self._bridge: BridgeRoom | None = None
         self.asks: bool = "assistant" in offered
         written = rooms["assistant"].unasked if self.asks else None
-        reaches = written.reached_with if isinstance(written, UnaskedMessages) else None
+        reaches = written.reaches if isinstance(written, UnaskedMessages) else None
         for name in offered:
             core = rooms[name].core
             if isinstance(core, Chats):
@@ -65,9 +65,12 @@ class Site:
         """What needs no token: the page itself, which asks for one."""
         return self._bundle.routes()
 
+    def about_route(self) -> web.RouteDef:
+        """What the page asks for first."""
+        return web.get("/api/about", self._about)
+
     def routes(self) -> Iterable[web.RouteDef]:
         """What the page asks for."""
-        yield web.get("/api/about", self._about, name="about")
         yield web.get("/api/events", self.events.handle, allow_head=False)
         for page in (*self._pages.values(), self._statistics, self._bridge):
             if page is not None:
@@ -78,7 +81,7 @@ class Site:
 
     def about(self, caller: Caller) -> dict[str, Any]:
         """Which pages there are for a caller, who that is, and how large a file of an answer may be (bytes)."""
-        pages = ["questions"] if caller.questions_only else list(self._offered_pages())
+        pages = ["questions"] if caller.kind == "asker" else list(self._offered_pages())
         limits = {"max_attachment": self._max_attachment} if self.asks else {}
         return {"version": __version__, "pages": pages, "caller": caller.name, **limits}
 
