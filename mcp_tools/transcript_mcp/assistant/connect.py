@@ -6,18 +6,18 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, TypeAlias
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from nanobot_transcript.errors import InvalidQuestionError, TranscriptError, UnknownQuestionError
 from transcript_mcp.assistant import frames, wire
-from transcript_mcp.assistant.arriving import Arriving
 from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.callers import Callers
 from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.refusals import RefusedError, refusal, refusal_of
@@ -25,8 +25,10 @@ from transcript_mcp.assistant.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Inquiry, Kind
-from transcript_mcp.door.delivery import has_left, takes_gzip
+from transcript_mcp.door.bodies import Arrivals, BodyTooLargeError, CrowdedError
+from transcript_mcp.door.delivery import ClientLeftError, deliver, takes_gzip
 from transcript_mcp.door.identity import Tokens, bearer
+from transcript_mcp.door.waits import TimeIsOverError, Waits
 
 __all__ = ["Calls"]
 
@@ -35,12 +37,16 @@ _LONGEST_NICKNAME: Final = 100
 _ANSWER: Final = web.RequestKey("answer", Inquiry)
 """The record whose answer brings messages."""
 
+_MOST_ARRIVING: Final = 4
+"""Bodies of the largest size that are taken in at the same time."""
+
 _IN_A_ROW: Final = 8
 """Answers until those who have got one may go on."""
 
 _WORTH_PACKING: Final = 1024
 _WORTH_PACKING_ASIDE: Final = 256 * 1024
 
+_Work: TypeAlias = Callable[[web.Request, Any], Coroutine[Any, Any, Any]]
 _Admit: TypeAlias = Callable[[dict[str, Any]], object]
 _Read: TypeAlias = Callable[[str, bytes, int, _Admit], Any]
 _CODECS: Final[Mapping[str, tuple[_Read, Callable[[Any], bytes]]]] = {
@@ -57,7 +63,7 @@ class _Method:
     """``most``: bytes of a request. ``in_head``: whether its token stands there, and not in its body."""
 
     request: str
-    work: Callable[[web.Request, Any], Awaitable[Any]]
+    work: _Work
     most: int = LARGEST_ASKED
     in_head: bool = False
 
@@ -71,8 +77,8 @@ class Calls:
         self._ids = ShownIds(tokens.shared)
         self._aside = Aside()
         self._reading = Aside(SMALL)  # by strangers, too, before their token is known
-        self._callers = Callers()
-        works: Mapping[str, Callable[[web.Request, Any], Awaitable[Any]]] = {
+        self._waits = Waits()
+        works: Mapping[str, _Work] = {
             "AskQuestion": self._asking("question", "AskQuestion"),
             "WorkReport": self._asking("report", "WorkReport"),
             "TaskFinish": self._asking("report", "TaskFinish"),
@@ -89,7 +95,7 @@ class Calls:
             for service, calls in SERVICES.items()
             for call in calls
         }
-        self._arriving = Arriving()
+        self._arrivals = Arrivals(_MOST_ARRIVING, SMALL)
         self._written = count(1)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -97,7 +103,10 @@ class Calls:
         arrived = False
         try:
             response = await self._response(request)
-            arrived = await _written(request, response)
+            if response.status == 200:
+                with suppress(ConnectionError):
+                    await deliver(request, response)
+                    arrived = True
             if next(self._written) % _IN_A_ROW == 0:
                 os.sched_yield()  # who is woken may have to wait for the processor on which this process runs
             # Whoever is answered in the same moment comes before what the hub notes of this call.
@@ -124,11 +133,16 @@ class Calls:
             if method.in_head:
                 self._answering(request)  # before more is read
             message = await self._message(request, method, read)
-            answer = await self._callers.until(request, method.work(request, message))
+            work = method.work(request, message)
+            answer = await self._waits.until(request, work, _seconds(request.headers.get("Connect-Timeout-Ms")))
         except wire.UnreadableError as error:
             return refusal("invalid_argument", f"{error}.")
         except RefusedError as error:
             return refusal(error.code, str(error), **error.headers)
+        except ClientLeftError:
+            return refusal("canceled", "The caller has disconnected.")
+        except TimeIsOverError:
+            return refusal("deadline_exceeded", "The caller's own timeout has passed; ask again with the same ID.")
         except TranscriptError as error:
             return refusal_of(error)
         written = await self._aside(answer.ByteSize(), write, answer)
@@ -142,10 +156,14 @@ class Calls:
     async def _message(self, request: web.Request, method: _Method, read: _Read) -> Any:
         """What the request says. Raises RefusedError, UnreadableError and TokenRefusedError."""
         admit = _everything if method.in_head else self._admit
-        async with self._arriving.body(request, method.most) as body:
+        if request.headers.get("Content-Encoding", "identity").lower() not in ("identity", "gzip"):
+            raise RefusedError("unimplemented", "Send the body plain or as gzip.")
+        async with AsyncExitStack() as taken:
+            with _readable():
+                body = await taken.enter_async_context(self._arrivals.body(request, method.most))
             return await self._reading(len(body), read, method.request, body, MOST_VALUES, admit)
 
-    def _asking(self, kind: Kind, said_as: str) -> Callable[[web.Request, Any], Awaitable[Any]]:
+    def _asking(self, kind: Kind, said_as: str) -> _Work:
         async def ask(request: web.Request, message: Any) -> Any:
             scope = self._tokens.asking(message.UserToken).scopes[0]
             if message.HasField("Request"):
@@ -213,16 +231,27 @@ def _everything(_document: dict[str, Any]) -> None:
     pass
 
 
-async def _written(request: web.Request, response: web.StreamResponse) -> bool:
-    """Write an answer now; whether it is one, and the caller was still there."""
-    if response.status != 200 or has_left(request):
-        return False
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What goes wrong while a body is read, in Connect's words. Raises RefusedError."""
     try:
-        await response.prepare(request)
-        await response.write_eof()
-    except ConnectionError:
-        return False
-    return True
+        yield
+    except BodyTooLargeError as error:
+        raise RefusedError("resource_exhausted", str(error)) from error
+    except CrowdedError as error:
+        raise RefusedError("unavailable", "Too many requests are arriving; try again.") from error
+    except TimeoutError as error:  # the hub bounds how long a body takes
+        raise RefusedError("deadline_exceeded", "The request did not arrive in time.") from error
+    except ConnectionError as error:
+        raise RefusedError("canceled", "The caller has disconnected.") from error
+    except (web.RequestPayloadError, HttpProcessingError) as error:
+        raise RefusedError("invalid_argument", "The body cannot be decompressed.") from error
+
+
+def _seconds(milliseconds: str | None) -> float | None:
+    """How long a caller says that it waits; None for ever, and for what is no number."""
+    text = milliseconds or ""
+    return int(text) / 1000 if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
 def _invalid(kind: Kind, id: str, why: str) -> Any:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from transcript_mcp.door.identity import KeptOutError
+from transcript_mcp.door.errors import RequestError
 
 __all__ = ["Addresses", "is_loopback"]
 
@@ -28,16 +28,16 @@ class Addresses:
         self._origins: frozenset[str] = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def require(self, host: str | None, origin: str | None) -> None:
-        """Raise KeptOutError for a request that was sent to a wrong name or by a foreign page."""
+        """Raise RequestError for a request that was sent to a wrong name or by a foreign page."""
         if not self._knows_host(host):
-            raise KeptOutError(
+            raise RequestError(
                 421,
                 "wrong_host",
                 "The hub does not accept the host name that this request was sent to.",
                 "Use 127.0.0.1 or localhost, or add the name to hub.allowed_hosts.",
             )
         if origin is not None and not self._knows_origin(origin, host or ""):
-            raise KeptOutError(
+            raise RequestError(
                 403,
                 "wrong_origin",
                 "Web pages from other sites may not call the hub.",

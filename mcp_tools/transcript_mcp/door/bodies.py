@@ -7,13 +7,24 @@ unpacks, which may be when the hub is mounted in another application, bodies are
 
 import asyncio
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from aiohttp import StreamReader, web
 
-__all__ = ["READING", "SlowBodyError", "Unpacking", "body_pieces", "read_in_time", "whole_body"]
+__all__ = [
+    "READING",
+    "Arrivals",
+    "BodyTooLargeError",
+    "CrowdedError",
+    "SlowBodyError",
+    "Unpacking",
+    "body_pieces",
+    "read_in_time",
+    "whole_body",
+]
 
 READING: Final = 60.0
 """Seconds in which the body of a request has to be there; a phone needs half of them for its largest picture."""
@@ -127,3 +138,49 @@ def read_in_time(request: web.Request, seconds: float) -> Iterator[None]:
 def _give_up(body: StreamReader, seconds: float) -> None:
     if not body.is_eof():
         body.set_exception(SlowBodyError(f"The request had not arrived after {seconds:g} s."))
+
+
+class BodyTooLargeError(Exception):
+    """A body has more bytes than it may have: ``most``."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"A request may have at most {most} bytes.")
+
+
+class CrowdedError(Exception):
+    """More bodies are being taken in than memory bears."""
+
+
+class Arrivals:
+    """Takes bodies in, and knows how many bytes of them there are: all together no more than ``together`` times as many
+    as each may have. Those up to ``small`` bytes find their way whatever arrives.
+    """
+
+    def __init__(self, together: int, small: int) -> None:
+        self._together: int = together
+        self._small: int = small
+        self._bytes: Counter[int] = Counter()
+        """Of those that are being taken in, by how much such a body may have."""
+
+    @asynccontextmanager
+    async def body(self, request: web.Request, most: int) -> AsyncIterator[bytes]:
+        """The request's body, unpacked; it counts until the end of the ``with`` block. Raises BodyTooLargeError,
+        CrowdedError, and what reading a body raises.
+        """
+        size, pieces = 0, list[bytes]()
+        try:
+            self._check(request.content_length or 0, most)
+            async for piece in body_pieces(request):
+                size += len(piece)
+                self._bytes[most] += len(piece)
+                self._check(size, most)
+                pieces.append(piece)
+            yield b"".join(pieces)
+        finally:
+            self._bytes[most] -= size
+
+    def _check(self, size: int, most: int) -> None:
+        if size > most:
+            raise BodyTooLargeError(most)
+        if size > self._small and self._bytes[most] > self._together * most:
+            raise CrowdedError

@@ -10,7 +10,17 @@ from aiohttp import web
 
 from nanobot_transcript.errors import QueueFullError, StoreBusyError, StoreError, StoreFullError, TranscriptError
 
-__all__ = ["CLIENT_GONE", "Receiving", "error_response", "failure", "has_left", "takes_gzip"]
+__all__ = [
+    "CLIENT_GONE",
+    "ClientLeftError",
+    "HttpReceiver",
+    "deliver",
+    "error_response",
+    "failure",
+    "hand_over",
+    "has_left",
+    "takes_gzip",
+]
 
 CLIENT_GONE: Final = 499
 """As nginx counts a client that went away before the answer."""
@@ -32,7 +42,35 @@ def takes_gzip(request: web.BaseRequest) -> bool:
     return False
 
 
-class Receiving:
+class ClientLeftError(ConnectionResetError):
+    """Raised where nobody is there any more to be answered."""
+
+    def __init__(self) -> None:
+        super().__init__("the client has left")
+
+
+async def deliver(request: web.BaseRequest, response: web.StreamResponse) -> None:
+    """Write an answer here and now. Raises ConnectionError when its client was not there any more."""
+    if has_left(request):
+        raise ClientLeftError
+    await response.prepare(request)
+    await response.write_eof()
+
+
+async def hand_over(request: web.BaseRequest, response: web.Response, told: Callable[[bool], object]) -> web.Response:
+    """Write an answer that holds what is handed over only once; ``told`` hears whether it arrived. Raises
+    ConnectionError.
+    """
+    arrived = False
+    try:
+        await deliver(request, response)
+        arrived = True
+    finally:
+        told(arrived)
+    return response
+
+
+class HttpReceiver:
     """Who waits for the answer to one request (a ``Receiver`` of the sdk). It ends with the ``with`` block."""
 
     def __init__(self, request: web.Request) -> None:
@@ -66,10 +104,9 @@ class Receiving:
     async def sent(self, response: web.Response) -> web.Response:
         """The response; written already where somebody wants to know of it. Raises ConnectionError."""
         if self._hooks:
-            if self.is_gone:
-                raise ConnectionResetError("the client has left")
-            await response.prepare(self._request)
-            await response.write_eof()
+            if self._ended:
+                raise ClientLeftError
+            await deliver(self._request, response)
             self.written()
         return response
 

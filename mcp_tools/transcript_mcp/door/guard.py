@@ -12,7 +12,8 @@ from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.door.address import Addresses
 from transcript_mcp.door.bodies import READING, SlowBodyError, read_in_time
 from transcript_mcp.door.delivery import CLIENT_GONE, error_response, failure, has_left
-from transcript_mcp.door.identity import Caller, Entrance, KeptOutError, Tokens, require
+from transcript_mcp.door.errors import RequestError
+from transcript_mcp.door.identity import Caller, Entrance, Tokens, require
 
 __all__ = ["CALLER", "Door", "Entrances", "guard", "shown_path"]
 
@@ -49,7 +50,7 @@ class Entrances:
         self._ways.update((each, behind) for route in routes for each in route.resource or ())
 
     def admit(self, request: web.Request, tokens: Tokens) -> bool:
-        """Whether the size of the body is to be looked at. Raises KeptOutError; sets ``CALLER``."""
+        """Whether the size of the body is to be looked at. Raises RequestError; sets ``CALLER``."""
         way, servers = self._ways.get(request.match_info.route, (None, ()))
         if way in ("open", "own"):
             return way == "open"
@@ -69,7 +70,7 @@ def guard(door: Door, max_body: int, entrances: Entrances, reading: float = READ
     def check(request: web.Request) -> None:
         door.addresses.require(request.headers.get("Host"), request.headers.get("Origin"))
         if entrances.admit(request, door.tokens) and (request.content_length or 0) > max_body:
-            raise KeptOutError(413, "too_large", f"A request may have at most {max_body} bytes.", "Send less at once.")
+            raise RequestError(413, "too_large", f"A request may have at most {max_body} bytes.", "Send less at once.")
 
     @web.middleware
     async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -77,8 +78,8 @@ def guard(door: Door, max_body: int, entrances: Entrances, reading: float = READ
             with read_in_time(request, reading):
                 check(request)
                 return await handler(request)
-        except KeptOutError as error:
-            return _kept_out(error)
+        except RequestError as error:
+            return _refused(error)
         except TranscriptError as error:
             return failure(error)
         except SlowBodyError as error:
@@ -110,7 +111,7 @@ _HINTS: Final = {
 }
 
 
-def _kept_out(error: KeptOutError) -> web.Response:
+def _refused(error: RequestError) -> web.Response:
     response = error_response(error.status, error.code, str(error), error.hint)
     if error.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="nanobot-transcript"'

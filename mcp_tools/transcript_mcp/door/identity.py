@@ -7,13 +7,13 @@ from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 from nanobot_transcript.errors import ConfigError, TokenRefusedError
+from transcript_mcp.door.errors import RequestError
 
 __all__ = [
     "LOCAL",
     "SET_PAGE_TOKEN",
     "Caller",
     "Entrance",
-    "KeptOutError",
     "Kind",
     "Tokens",
     "bearer",
@@ -83,16 +83,6 @@ class Caller:
         return cls("program", name, (_of_program(name),))
 
 
-class KeptOutError(Exception):
-    """Why a request is not let in: an HTTP status, a code, a sentence, and what to do."""
-
-    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.hint = hint
-
-
 class Tokens:
     """The tokens of one hub: of ``programs``, ``agents`` and ``askers`` by the name of their owner, and the ``page``'s,
     for people.
@@ -131,14 +121,14 @@ class Tokens:
         self._of_machine: str | None = _of_asker(LOCAL if LOCAL in askers else next(iter(askers))) if askers else None
 
     def authenticate(self, authorization: str | None, entrance: Entrance | None = None) -> Caller:
-        """Who sends a request, from its ``Authorization`` header. Raises KeptOutError."""
+        """Who sends a request, from its ``Authorization`` header. Raises RequestError."""
         token = bearer(authorization)
         if not self.needs_token:
             return Caller(scopes=self._seen_with(token or LOCAL) if entrance == "pages" else ())
         askers = self._askers if entrance == "about" else []
         if (known := _owner(token, (*askers, *self._programs, *self._agents, *self._people))) is not None:
             return known
-        raise KeptOutError(
+        raise RequestError(
             401,
             "wrong_token" if token else "no_token",
             "This token is not known here." if token else "The hub requires a token.",
@@ -184,7 +174,7 @@ class Tokens:
 
 
 def require(caller: Caller, entrance: Entrance, servers: Collection[str] = (), *, path: str = "") -> None:
-    """Raise KeptOutError unless the caller may come in there; ``servers`` are those behind ``mcp``."""
+    """Raise RequestError unless the caller may come in there; ``servers`` are those behind ``mcp``."""
     if entrance in _OPENS[caller.kind] and (caller.kind != "agent" or frozenset(servers) == _AGENTS_OPEN):
         return
     if caller.kind == "agent":
@@ -194,7 +184,7 @@ def require(caller: Caller, entrance: Entrance, servers: Collection[str] = (), *
     else:
         message = "This token is for programs. It does not open the pages or their API."
         hint = "People use hub.page_token. If there is none, set it and restart the hub."
-    raise KeptOutError(403, "not_for_this_token", message, hint)
+    raise RequestError(403, "not_for_this_token", message, hint)
 
 
 def check_page_token(page_token: str | None, others: Mapping[str, Mapping[str, str]]) -> None:

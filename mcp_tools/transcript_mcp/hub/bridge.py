@@ -5,7 +5,6 @@ traceback; when the application stops, open event streams end at once and runnin
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import MutableMapping
 from typing import Any
@@ -14,8 +13,9 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from transcript_mcp import sdk
-from transcript_mcp.door.delivery import CLIENT_GONE, Receiving
+from transcript_mcp.door.delivery import CLIENT_GONE, HttpReceiver
 from transcript_mcp.door.guard import CALLER, shown_path
+from transcript_mcp.door.waits import Waits
 from transcript_mcp.sdk import HttpApp
 from transcript_mcp.sdk.calls import RECEIVER
 
@@ -29,9 +29,6 @@ GRACE = 0.5
 _COLLECT = 0.005
 """Seconds in which an answer is collected: what is complete by then goes out in one piece, everything else streams."""
 
-_LOOK = 0.5
-"""Seconds between two looks at whether the client is still there; aiohttp tells a handler only by cancelling it."""
-
 _Message = MutableMapping[str, Any]
 
 
@@ -41,14 +38,15 @@ class Bridge:
     def __init__(self, http: HttpApp) -> None:
         self._http = http
         self._open: dict[asyncio.Task[Any], _Exchange] = {}
+        self._waits = Waits()
 
     async def handle(self, request: web.Request, body: bytes | None = None) -> web.StreamResponse:
         """An aiohttp handler. ``body`` is that of the request when somebody has read it already."""
-        with Receiving(request) as receiver:
+        with HttpReceiver(request) as receiver:
             return await self._exchange(request, body, receiver)
 
-    async def _exchange(self, request: web.Request, body: bytes | None, receiver: Receiving) -> web.StreamResponse:
-        exchange = _Exchange(request, body, receiver)
+    async def _exchange(self, request: web.Request, body: bytes | None, receiver: HttpReceiver) -> web.StreamResponse:
+        exchange = _Exchange(request, body, receiver, self._waits)
         task = asyncio.current_task()
         assert task is not None
         self._open[task] = exchange
@@ -82,8 +80,9 @@ class Bridge:
 class _Exchange:
     """One request and its answer, as ASGI's two functions."""
 
-    def __init__(self, request: web.Request, body: bytes | None, receiver: Receiving) -> None:
+    def __init__(self, request: web.Request, body: bytes | None, receiver: HttpReceiver, waits: Waits) -> None:
         self._request = request
+        self._waits = waits
         self._receiver = receiver
         self._body = body
         self._collecting = True
@@ -110,9 +109,8 @@ class _Exchange:
             chunk = await self._request.content.readany()
             self._body_read = self._request.content.at_eof()
             return {"type": "http.request", "body": chunk, "more_body": not self._body_read}
-        while not self._left.is_set() and not self._receiver.is_gone:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._left.wait(), _LOOK)
+        with self._waits.told(self._request, self.leave):
+            await self._left.wait()
         return {"type": "http.disconnect"}
 
     async def send(self, message: _Message) -> None:

@@ -9,9 +9,10 @@ from typing import Final
 from aiohttp import web
 
 from transcript_mcp.door.bodies import whole_body
-from transcript_mcp.door.delivery import Receiving, error_response
+from transcript_mcp.door.delivery import HttpReceiver
+from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.door.waits import Calls, StoppingError
+from transcript_mcp.door.waits import StoppingError, Waits
 from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
 from transcript_mcp.hub.plain import (
     VERSION,
@@ -44,7 +45,7 @@ class Mount:
         self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
         self._direct = Direct(server, watch)
         self._bridge = Bridge(self._sessions)
-        self._arriving, self._calls = Calls(), Calls()
+        self._arriving, self._calls = Waits(), Waits()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -65,11 +66,11 @@ class Mount:
             return await self._open.go_on(request, partial(self._bridge.handle, request))
         if request.content_type.lower() != "application/json":
             hint = "With curl: -H 'Content-Type: application/json'."
-            return error_response(415, "not_json", "A call must be JSON, with that Content-Type.", hint)
+            raise RequestError(415, "not_json", "A call must be JSON, with that Content-Type.", hint)
         try:
-            return await self._answer(request, await self._arriving.run(request, whole_body(request)))
-        except StoppingError:
-            return error_response(503, "stopping", "The hub is stopping.", "Call again when it is running.")
+            return await self._answer(request, await self._arriving.until(request, whole_body(request)))
+        except StoppingError as error:
+            raise RequestError(503, "stopping", "The hub is stopping.", "Call again when it is running.") from error
 
     async def _answer(self, request: web.Request, body: bytes) -> web.StreamResponse:
         try:
@@ -80,12 +81,12 @@ class Mount:
             answering = partial(self._bridge.handle, request, body)
             begins = begins_session(request.headers, message)
             return await (self._open.begin(answering) if begins else self._open.go_on(request, answering))
-        with Receiving(request) as receiver:
+        with HttpReceiver(request) as receiver:
             if VERSION not in request.headers and is_tool_call(message):
                 answering = self._direct.answer(message, request[CALLER], receiver)
-                document = json_bytes(fields_on_top(await self._calls.run(request, answering)))
+                document = json_bytes(fields_on_top(await self._calls.until(request, answering)))
                 return await receiver.sent(web.Response(body=document, content_type="application/json"))
             scope = {**asgi_scope(request), RECEIVER: receiver}
-            status, headers, answer = await self._calls.run(request, answer_plainly(self._plain, scope, body))
+            status, headers, answer = await self._calls.until(request, answer_plainly(self._plain, scope, body))
             kind = headers.get("content-type", "application/json").partition(";")[0]
             return await receiver.sent(web.Response(status=status, body=answer, content_type=kind))

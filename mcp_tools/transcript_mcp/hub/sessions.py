@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from transcript_mcp.door.delivery import error_response
+from transcript_mcp.door.errors import RequestError
 from transcript_mcp.hub.plain import SESSION
 from transcript_mcp.sdk.backend import HttpOptions
 
@@ -42,10 +42,10 @@ class Sessions:
         self._ended_early = set[str]()
 
     async def begin(self, answering: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
-        """The answer to a request that begins a session, or that there are too many."""
+        """The answer to a request that begins a session. Raises RequestError when there are too many."""
         if self._is_full():
             sentence = f"{self._most} sessions are open, which is the limit."
-            return error_response(503, "too_many_sessions", sentence, _HINT.format(self._idle / 60))
+            raise RequestError(503, "too_many_sessions", sentence, _HINT.format(self._idle / 60))
         self._beginning += 1
         try:
             response = await answering()

@@ -8,12 +8,13 @@ from urllib.parse import parse_qs
 from aiohttp import web
 
 from transcript_mcp.door.bodies import whole_body
-from transcript_mcp.door.delivery import has_left
+from transcript_mcp.door.delivery import hand_over, has_left
+from transcript_mcp.door.errors import RequestError
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
 
-__all__ = ["Routes", "handed_over"]
+__all__ = ["Routes"]
 
 SEQUENCE: Final = "X-Sequence"
 """The number of an output; the same number again is the same output again."""
@@ -48,32 +49,22 @@ class Routes:
     async def _read(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers and request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
             # A page elsewhere cannot read the answer, but a picture of it with this address would take the output away.
-            return _error(403, "wrong_origin", "Web pages from other sites may not read outputs.", "Use a program.")
+            raise RequestError(
+                403, "wrong_origin", "Web pages from other sites may not read outputs.", "Use a program."
+            )
 
         session = checking.checked_session(request.match_info["session_id"])
         asked = parse_qs(request.query_string, keep_blank_values=True)
         wait = checking.seconds(_last(asked, "wait"))
         if checking.flag(_last(asked, "peek"), "peek"):
             item = await self._bridge.peek_output(session, wait=wait, is_gone=lambda: has_left(request))
-            return _nothing(session) if item is None else _output(item)
+            if item is None:
+                raise _nothing(session)
+            return _output(item)
         handed = await self._bridge.read_output(session, wait=wait, is_gone=lambda: has_left(request))
-        return _nothing(session) if handed is None else await handed_over(request, handed, _output(handed))
-
-
-async def handed_over(request: web.Request, handed: Handed, response: web.Response) -> web.Response:
-    """The answer that holds what is handed over, written here, to know whether it went out; else it goes back.
-
-    Raises ConnectionError.
-    """
-    arrived = False
-    try:
-        if not has_left(request):
-            await response.prepare(request)
-            await response.write_eof()
-            arrived = True
-    finally:
-        handed.arrived(arrived)
-    return response
+        if handed is None:
+            raise _nothing(session)
+        return await hand_over(request, _output(handed), handed.arrived)
 
 
 def _last(asked: dict[str, list[str]], name: str) -> str | None:
@@ -84,14 +75,9 @@ def _output(output: Handed | Item) -> web.Response:
     return _answer(200, {"output": output.text}, {SEQUENCE: str(output.seq)})
 
 
-def _nothing(session: str) -> web.Response:
+def _nothing(session: str) -> RequestError:
     hint = "Ask again, or add ?wait=30 to wait for it."
-    return _error(404, "no_output", f"There is no output in session {session} yet.", hint)
-
-
-def _error(status: int, code: str, message: str, hint: str) -> web.Response:
-    """In the form that the hub's own errors have."""
-    return _answer(status, {"error": {"code": code, "message": message, "hint": hint}})
+    return RequestError(404, "no_output", f"There is no output in session {session} yet.", hint)
 
 
 def _answer(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> web.Response:

@@ -14,6 +14,7 @@ from support.hubs import listening, small_server
 from support.waiting import until
 
 from transcript_mcp.door.address import Addresses
+from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.hub.mounting import Mount
@@ -121,7 +122,8 @@ async def test_a_client_that_listens_before_its_session_is_listed_keeps_it() -> 
 
     assert (await sessions.begin(answered)).status == 200
     now += 61
-    assert (await sessions.begin(refused)).status == 503
+    with pytest.raises(RequestError, match="the limit"):
+        await sessions.begin(refused)
     listening_ends.set()
     await streams[0]
     now += 61

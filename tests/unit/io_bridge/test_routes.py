@@ -8,17 +8,21 @@ import pytest_asyncio
 from aiohttp import web
 from support.hubs import listening
 
+from transcript_mcp.door.address import Addresses
+from transcript_mcp.door.guard import Door, Entrances, guard
+from transcript_mcp.door.identity import Tokens
 from transcript_mcp.io_bridge import Bridge
 from transcript_mcp.io_bridge.routes import Routes
 
 PATIENCE = 30.0
 
 
-class Door:
-    """The routes of a bridge. With ``hangs_up`` every reader has left by the time its answer is sent."""
+class Place:
+    """The routes of a bridge behind an open door. With ``hangs_up`` readers leave before they are answered."""
 
     def __init__(self, bridge: Bridge) -> None:
-        self.app = web.Application()
+        door = Door(Tokens(local=True), Addresses("127.0.0.1"))
+        self.app = web.Application(middlewares=[guard(door, 1 << 20, Entrances())])
         self.app.add_routes(Routes(bridge)())
         self.app.on_response_prepare.append(self._prepared)
         self.hangs_up = False
@@ -40,26 +44,26 @@ class Door:
 
 
 @pytest_asyncio.fixture
-async def door(bridge: Bridge) -> AsyncIterator[Door]:
+async def place(bridge: Bridge) -> AsyncIterator[Place]:
     """The bridge's routes on a free port."""
-    made = Door(bridge)
+    made = Place(bridge)
     async with listening(made.app) as url:
         made.url = url
         yield made
 
 
 async def test_a_reader_that_leaves_while_it_is_answered_leaves_the_output_to_the_next(
-    bridge: Bridge, door: Door
+    bridge: Bridge, place: Place
 ) -> None:
     await bridge.send_output("s", "result")
-    door.hangs_up = True
-    assert await door.read() == b""
+    place.hangs_up = True
+    assert await place.read() == b""
     again = await bridge.read_output("s", wait=PATIENCE)
     assert again is not None
     assert again.text == "result"
 
 
-async def test_an_output_that_was_read_is_not_there_for_the_next(bridge: Bridge, door: Door) -> None:
+async def test_an_output_that_was_read_is_not_there_for_the_next(bridge: Bridge, place: Place) -> None:
     await bridge.send_output("s", "result")
-    assert b'{"output": "result"}' in await door.read()
-    assert b"404 Not Found" in (await door.read()).splitlines()[0]
+    assert b'{"output": "result"}' in await place.read()
+    assert b"404 Not Found" in (await place.read()).splitlines()[0]

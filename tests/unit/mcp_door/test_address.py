@@ -3,14 +3,14 @@
 import pytest
 
 from transcript_mcp.door.address import Addresses, is_loopback
-from transcript_mcp.door.identity import KeptOutError
+from transcript_mcp.door.errors import RequestError
 
 
 def status(addresses: Addresses, host: str | None, origin: str | None = None) -> int | None:
     """With which it is kept out; None when it is let in."""
     try:
         addresses.require(host, origin)
-    except KeptOutError as error:
+    except RequestError as error:
         return error.status
     return None
 

@@ -3,7 +3,8 @@
 import pytest
 
 from nanobot_transcript.errors import TokenRefusedError
-from transcript_mcp.door.identity import Caller, Entrance, KeptOutError, Tokens, require
+from transcript_mcp.door.errors import RequestError
+from transcript_mcp.door.identity import Caller, Entrance, Tokens, require
 
 TOKEN = "0123456789abcdef"
 PROGRAM = Caller("program", "laptop", ("hub/laptop",))
@@ -13,7 +14,7 @@ def kept_out(tokens: Tokens, authorization: str | None, entrance: Entrance | Non
     """The status with which a request is refused; None when its caller is known."""
     try:
         tokens.authenticate(authorization, entrance)
-    except KeptOutError as error:
+    except RequestError as error:
         return error.status
     return None
 
@@ -21,7 +22,7 @@ def kept_out(tokens: Tokens, authorization: str | None, entrance: Entrance | Non
 def opens(caller: Caller, entrance: Entrance, *servers: str) -> bool:
     try:
         require(caller, entrance, servers)
-    except KeptOutError as error:
+    except RequestError as error:
         return error.status != 403
     return True
 

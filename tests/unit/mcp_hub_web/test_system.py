@@ -182,7 +182,7 @@ async def test_every_code_that_the_hub_can_show_has_a_sentence_in_chinese() -> N
     known = dict(re.findall(r'^  (\w+): \["([^"]+)", "', page, re.MULTILINE))
     rooms = [ROOT / "mcp_tools" / "transcript_mcp" / name for name in ("door", "hub")]
     hub = "".join(each.read_text(encoding="utf-8") for room in rooms for each in room.rglob("*.py"))
-    made = set(re.findall(r'(?:error_response|KeptOutError|Told)\(\s*\w+,\s*"(\w+)"', hub))
+    made = set(re.findall(r'(?:error_response|RequestError|Told)\(\s*\w+,\s*"(\w+)"', hub))
     assert {"internal", "wrong_origin", "too_many_sessions"} <= made
     ours = {getattr(errors, name).code for name in errors.__all__}
     untold = {"no_token", "wrong_token"}

@@ -9,7 +9,7 @@ from aiohttp.typedefs import Handler
 
 from nanobot_transcript.entry import well_formed
 from transcript_mcp.door.bodies import whole_body
-from transcript_mcp.door.delivery import error_response
+from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.sdk.threads import in_thread
 
@@ -111,7 +111,5 @@ async def body_of(request: web.Request) -> Asked:
     return Asked(values, request[CALLER].name)
 
 
-def _wrong(sentence: str, status: int = 400) -> web.HTTPException:
-    answer = error_response(status, "wrong_request", sentence, "docs/en/web.md lists what the page requests.")
-    kind = web.HTTPBadRequest if status == 400 else web.HTTPUnsupportedMediaType
-    return kind(text=answer.text, content_type="application/json")
+def _wrong(sentence: str, status: int = 400) -> RequestError:
+    return RequestError(status, "wrong_request", sentence, "docs/en/web.md lists what the page requests.")

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aiohttp import web
 
+from transcript_mcp.door.delivery import hand_over
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.hub.web.asking import Asked, as_json, body_of
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge
-from transcript_mcp.io_bridge.routes import handed_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ class BridgeRoom:
         handed = await self._bridge.read_output(session)
         if handed is None:
             return as_json({"output": None})
-        return await handed_over(request, handed, as_json({"output": handed.text, "seq": handed.seq}))
+        return await hand_over(request, as_json({"output": handed.text, "seq": handed.seq}), handed.arrived)
 
     def close(self) -> None:
         """Hear no more of changes."""
