@@ -285,4 +285,5 @@ def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database
 def _file_signals(place: "str | Path | Engine", shelf: Shelf) -> FileSignals:
     if not isinstance(place, str | Path):
         raise TypeError("An outbox at an engine's place needs the signals of its record.")
-    return FileSignals(place, {_SIGNAL: [Watched(shelf.folder, name) for name in (_FILE, f"{_FILE}-wal")]})
+    watched = [Watched(shelf.folder, name) for name in (_FILE, f"{_FILE}-wal")]
+    return FileSignals(Path(place).expanduser().absolute(), {_SIGNAL: watched})

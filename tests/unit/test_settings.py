@@ -206,6 +206,8 @@ def test_a_wrong_value_is_told_in_one_plain_sentence(write: Callable[[str], Path
         ("store: 5", "Write what belongs to store in {} on the lines below it, indented."),
         ("store: {fsync: 7}", "Correct store.fsync in {}, or remove it to use the default."),
         ("hub: {tokens: {me: short}}", "Correct hub.tokens.me in {}, or remove it."),
+        ("record: {url: 'mysql://h/db'}", "Correct record.url in {}."),
+        ("record: {listen_url: h}", "Correct record.listen_url in {}."),
     ],
 )
 def test_a_wrong_value_comes_with_what_to_do(write: Callable[[str], Path], text: str, hint: str) -> None:

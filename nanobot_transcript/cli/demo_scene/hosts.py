@@ -19,13 +19,15 @@ HostName = Literal["nanobot", "runner"]
 class Host:
     """What runs the bots. ``require`` says what it is, with its version, or raises HostError.
 
-    Your own bots get what the demo shows with the package's extra ``extra`` and the ``settings``, lines of a file.
+    Your own bots get what the demo shows with the package's extra ``extra`` and the ``settings``, lines of the file
+    ``file``.
     """
 
     name: HostName
     title: str
     noun: str
     extra: str
+    file: str
     settings: tuple[str, ...]
     require: Callable[[], str]
     bots: Callable[[Sequence[App], Path], list[Bot]]
@@ -37,6 +39,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         title="Two real nanobot gateways",
         noun="gateway",
         extra="nanobot",
+        file="~/.nanobot/transcript.yaml",
         settings=("groups: {mode: gate}", "relay: {mode: mentions}"),
         require=require_nanobot,
         bots=nanobot_bots,
@@ -46,6 +49,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         title="Two real runners",
         noun="runner",
         extra="feishu",
+        file="the file that run --config names",
         settings=("relay: {mode: mentions}",),
         require=require_runner,
         bots=runner_bots,

@@ -33,7 +33,6 @@ _MOST_GIVEN: Final = 4
 _SPIN_SECONDS: Final = 0.5
 _REMIND_SECONDS: Final = 10.0
 _COLOURS: Final = {"Alpha": "bold cyan", "Beta": "bold magenta"}
-_SETTINGS: Final = "~/.nanobot/transcript.yaml"
 _DATABASE: Final = "record: {url: 'postgresql://user:password@host:5432/name'}"
 _MARGIN: Final = " " * (NAME_WIDTH + 1)
 
@@ -145,7 +144,7 @@ class Screen:
         self._line()
         self._line(said("For the same in your own groups:"))
         self._uncut(f'  pip install ".[{extras}]"')
-        self._line(said("and in {file}:", file=_SETTINGS))
+        self._line(said("and in {file}:", file=said(host.file)))
         for line in (*lines, *host.settings):
             self._uncut(f"  {line}")
 

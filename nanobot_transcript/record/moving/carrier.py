@@ -29,9 +29,9 @@ written in the target; an error.
 
 @dataclass(slots=True)
 class ChatReport:
-    """``lines`` are those of the source up to now, ``moved`` those that this run has carried. ``left_out`` counts what
-    no reader is shown, by its flaw. ``hash`` is the same as ``hash_there`` when the lines are, ``readers`` when what is
-    read is.
+    """``lines`` are those of the source up to now, ``moved`` those that this run has carried, whether or not some were
+    there already. ``left_out`` counts what no reader is shown, by its flaw. ``hash`` is the same as ``hash_there`` when
+    the lines are, ``readers`` when what is read is.
     """
 
     chat: str

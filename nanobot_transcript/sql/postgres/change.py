@@ -150,7 +150,7 @@ class RoomChange(Generic[_T]):
         """Its transaction is over, one way or the other: it had the lock."""
         row = statements.ask(self._ledger.looking(sent.token))
         self.is_kept = row is not None and bool(row["kept"])
-        if not self.is_kept and row is not None and row["changes"] - sent.changes > _REMEMBERED:
+        if not self.is_kept and (row is None or row["changes"] - sent.changes > _REMEMBERED):
             raise self.unknown()
         return self.is_kept
 

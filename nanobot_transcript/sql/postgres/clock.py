@@ -41,9 +41,10 @@ class ServerClock:
             try:
                 with self._borrow():
                     pass
-            except StoreBusyError:  # all are in use, maybe by the caller: what was seen last is right to a hair
+            except StoreBusyError:  # all are in use, maybe by the caller: what was seen last is still good
                 if self._looked is None:
                     raise
+                self._looked = time.clock_gettime(_STEADY) - _STALE + _EVERY
         return time.clock_gettime(_STEADY) + self._ahead
 
     def forget(self) -> None:
@@ -63,4 +64,5 @@ class ServerClock:
         self._ahead, self._looked = float(row[0]) - (before + after) / 2, after
 
     def _is_older_than(self, seconds: float) -> bool:
-        return self._looked is None or time.clock_gettime(_STEADY) - self._looked > seconds
+        looked = self._looked  # another thread may forget it
+        return looked is None or time.clock_gettime(_STEADY) - looked > seconds

@@ -13,7 +13,7 @@ from weakref import WeakSet
 import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
+from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.postgres.clock import ServerClock
 from nanobot_transcript.sql.postgres.failures import AGAIN, LOOK, is_lost, is_missing, typed
@@ -22,6 +22,7 @@ from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrat
 from nanobot_transcript.sql.postgres.outage import Outage
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.sql.postgres.poolers import is_passed_on
+from nanobot_transcript.sql.postgres.turns import Turn
 
 __all__ = ["Connection", "Engine"]
 
@@ -66,7 +67,7 @@ class Engine:
         self._lost: float = 0.0
         """When a connection was lost; others that were made before may be so, too."""
         self._lent: dict[int, Connection] = {}
-        self._turns: dict[str, threading.Lock] = {}
+        self._turns: dict[str, Turn] = {}
         _engines.add(self)
 
     def read(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
@@ -97,17 +98,17 @@ class Engine:
 
     @contextmanager
     def turn(self, name: str, max_wait: float) -> Iterator[None]:
-        """One thread of this process after the other. Raises StoreBusyError when none was done within ``max_wait``
-        seconds.
+        """One thread of this process after the other. Raises StoreBusyError when its turn has not come within
+        ``max_wait`` seconds.
         """
         with self._mutex:
-            turn = self._turns.setdefault(name, threading.Lock())
-        if not turn.acquire(timeout=max_wait):
-            raise StoreBusyError(f"{self.place.name}: others of this process write all the time.", hint=AGAIN)
+            turn = self._turns.setdefault(name, Turn())
+        if not turn.take(max_wait):
+            raise StoreBusyError(f"{self.place.name}: another change has not come to its end.", hint=AGAIN)
         try:
             yield
         finally:
-            turn.release()
+            turn.give_on()
 
     @contextmanager
     def alone(self, work: str, max_wait: float) -> Iterator[None]:
@@ -279,7 +280,7 @@ class Engine:
     def _not_had(self) -> StoreError:
         """What to say when there was no connection in time, and none was refused."""
         if self._connecting:
-            return StoreUnavailableError(f"{self.place.name} does not answer.", hint=LOOK)
+            return AwayError(f"{self.place.name} does not answer.", hint=LOOK)
         return StoreBusyError(f"{self.place.name}: all connections of this process are in use.", hint=AGAIN)
 
     def _hang_up(self, lent: dict[int, Connection]) -> None:

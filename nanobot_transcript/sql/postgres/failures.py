@@ -15,6 +15,7 @@ _FULL: Final = frozenset({"53100", "53200"})
 _TOO_MANY: Final = "53300"
 _BUSY: Final = frozenset({"55P03", "57014", "40001", "40P01"})
 _READ_ONLY: Final = "25006"
+_NO_RIGHT: Final = "42501"
 _LOST: Final = frozenset({"57P01", "57P02", "57P03", "57P05", _READ_ONLY})
 
 _SETTING: Final = "record.url"
@@ -25,7 +26,13 @@ _PASSWORD: Final = "Correct user and password in record.url; the password is per
 _NO_PASSWORD: Final = "Write the password into record.url, or into ~/.pgpass, which nobody else may read (mode 0600)."
 _RIGHTS: Final = "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights."
 _MAY_CREATE: Final = (
-    "Let this user make schemas, as the database's owner: GRANT CREATE ON DATABASE its_name TO the_user;"
+    "As the database's owner, let this user make schemas: GRANT CREATE ON DATABASE its_name TO the_user;"
+    " or make this one: CREATE SCHEMA its_name AUTHORIZATION the_user;"
+)
+_MAY_CONNECT: Final = "As the database's owner, let this user in: GRANT CONNECT ON DATABASE its_name TO the_user;"
+_TABLES: Final = (
+    "Another version made these tables, or something was removed from them: restore a backup, or name another schema"
+    " (record.schema)."
 )
 _HOST: Final = "Correct the host in record.url: this machine finds none of that name."
 _ADMISSION: Final = "Let this user in: pg_hba.conf on the server, and user and password in record.url."
@@ -40,19 +47,19 @@ _HINTS: Final = {
     "28000": _ADMISSION,
     "3D000": _DATABASE,
     "22P05": ENCODING,
+    _NO_RIGHT: _RIGHTS,
+    **dict.fromkeys(_MISSING, _TABLES),
     _READ_ONLY: _WRITABLE,
 }
 LOOK: Final = "See whether PostgreSQL runs, and whether host and port in record.url lead to it."
 """The hint where nothing better is known."""
 
-# While connecting the server and the driver say it in words alone, and a refusal says in words of what. The first that
-# fits counts.
+# While connecting the server and the driver say it in words alone. The first that fits counts.
 _CROWDS: Final = ("too many clients", "connection slots are reserved", "too many connections", "no more connections")
 _WORDS: Final = (
-    (("permission denied for database",), _MAY_CREATE),
-    (("permission denied", "must be owner"), _RIGHTS),
+    (("permission denied for database",), _MAY_CONNECT),
     (("no password supplied",), _NO_PASSWORD),
-    (("could not translate host name", "Name or service not known", "failed to resolve host"), _HOST),
+    (("Name or service not known",), _HOST),
     (("password", "authentication"), _PASSWORD),
     (("pg_hba", "role "), _ADMISSION),
     (('database "',), _DATABASE),
@@ -80,7 +87,7 @@ def _typed(error: psycopg.Error, where: str) -> StoreError:
     if code in _BUSY:
         return StoreBusyError(f"{where}: {said}", hint=AGAIN)
     kind = AwayError if is_lost(error) else StoreUnavailableError
-    return kind(f"{where}: {said}", hint=_HINTS.get(code) or _hint_of(said))
+    return kind(f"{where}: {said}", hint=_hint_of(code, said))
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -100,5 +107,9 @@ def _sentence(error: psycopg.Error) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
 
 
-def _hint_of(said: str) -> str:
+def _hint_of(code: str, said: str) -> str:
+    if code == _NO_RIGHT and "database" in said:
+        return _MAY_CREATE
+    if code in _HINTS:
+        return _HINTS[code]
     return next((hint for words, hint in _WORDS if any(word in said for word in words)), LOOK)

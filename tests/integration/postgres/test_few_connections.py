@@ -61,7 +61,7 @@ def test_who_waits_for_another_process_leaves_connections_to_who_reads(
                 assert len(outbox.open_posts()) == 1
                 assert not any(post.done() for post in posts), "they were waiting meanwhile"
         assert all(isinstance(post.exception(), StoreBusyError) for post in posts)
-        assert sum("others of this process" in str(post.exception()) for post in posts) >= 2
+        assert sum("another change has not come" in str(post.exception()) for post in posts) >= 2
 
 
 def lock_of_outbox(place: str) -> str:

@@ -32,6 +32,8 @@ _ROLES = (
     "CREATE ROLE locked",
     "CREATE DATABASE mine OWNER bot",
     "CREATE DATABASE shut ALLOW_CONNECTIONS false",
+    "CREATE DATABASE closed OWNER bot",
+    "REVOKE CONNECT ON DATABASE closed FROM PUBLIC",
     "CREATE DATABASE narrow OWNER bot TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'",
 )
 
@@ -51,7 +53,7 @@ def strict(own_server: Cluster) -> Iterator[Cluster]:
     yield own_server
     hba.write_text(before)
     own_server.execute("SELECT pg_reload_conf()", "DROP SCHEMA theirs CASCADE")
-    own_server.execute(*(f"DROP DATABASE {name}" for name in ("mine", "shut", "narrow")))
+    own_server.execute(*(f"DROP DATABASE {name}" for name in ("mine", "shut", "narrow", "closed")))
     own_server.execute("DROP ROLE bot, poor, locked")
 
 
@@ -88,6 +90,7 @@ REFUSED = {
     "a closed database": Case(BOT, "HOST/shut", "not currently accepting", "Create the database, or correct its name"),
     "a narrow encoding": Case(BOT, "HOST/narrow", "its encoding is LATIN1", "ENCODING 'UTF8'"),
     "no right to make a schema": Case(f"poor:{SECRET}", "HOST/mine", "permission denied", "GRANT CREATE ON DATABASE"),
+    "no right to connect": Case(f"poor:{SECRET}", "HOST/closed", "permission denied", "GRANT CONNECT ON DATABASE"),
     "somebody else's schema": Case(f"poor:{SECRET}", "HOST/postgres#theirs", "permission denied", "Let one user own"),
     "nobody listens": Case(BOT, "127.0.0.1:1/mine", "Connection refused", "See whether PostgreSQL runs"),
     "nobody listens anywhere": Case(BOT, "127.0.0.1:1,127.0.0.1:2/mine", "Connection refused", "See whether"),

@@ -66,12 +66,12 @@ async def test_a_timeout_of_the_work_itself_is_no_end_of_the_wait() -> None:
 
 async def test_who_waits_no_longer_than_it_says_is_told_so() -> None:
     with pytest.raises(TimeIsOverError):
-        await Waits().until(REQUEST, asyncio.sleep(PATIENCE), 0.01)
+        await Waits().until(REQUEST, asyncio.Event().wait(), 0.01)
 
 
 async def test_work_whose_client_leaves_ends() -> None:
     with pytest.raises(ClientLeftError):
-        await Waits().until(a_request(has_left=True), asyncio.sleep(PATIENCE))
+        await Waits().until(a_request(has_left=True), asyncio.Event().wait())
 
 
 async def test_work_that_goes_on_after_it_was_ended_may_still_be_done() -> None:
@@ -80,7 +80,7 @@ async def test_work_that_goes_on_after_it_was_ended_may_still_be_done() -> None:
 
     async def work() -> str:
         try:
-            await asyncio.sleep(PATIENCE)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             ended.set()
         return "done"

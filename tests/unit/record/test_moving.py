@@ -206,6 +206,11 @@ def test_what_was_moved_back_meanwhile_is_not_counted_again(folder: Record, data
     assert chat_of(move(database, folder)).moved == 1
     report = move(folder, database)
     assert (outcomes(report), chat_of(report).moved, chat_of(report).lines) == ({KEY: "equal"}, 0, 5)
+    say(database.store, "later still", "om_still")
+    assert chat_of(move(database, folder)).moved == 1
+    say(folder.store, "at last", "om_last")
+    report = move(folder, database)
+    assert (outcomes(report), chat_of(report).moved, chat_of(report).lines) == ({KEY: "equal"}, 1, 7)
 
 
 def test_a_folder_whose_transcript_was_replaced(folder: Record, database: Record, tmp_path: Path) -> None:
