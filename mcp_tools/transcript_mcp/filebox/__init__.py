@@ -1,13 +1,17 @@
 """FileBox: Markdown mailboxes of agents on one file system. Free of MCP; the tools on top are in ``server``."""
 
-from transcript_mcp.filebox.config import ConfigSource, Roster
-from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.filebox.hooks import Hooks, MailEvent
-from transcript_mcp.filebox.mailbox import Mailbox, Outcome, Thread
-from transcript_mcp.filebox.options import TYPES, FileBoxOptions
-from transcript_mcp.filebox.searching import Found, Query
-from transcript_mcp.filebox.values import BOXES, Draft, Mail, Page, Reading, Sent, ThreadEntry
-from transcript_mcp.filebox.waiting import wait_for_mail
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from transcript_mcp.filebox.config import ConfigSource, Roster
+    from transcript_mcp.filebox.filebox import FileBox
+    from transcript_mcp.filebox.hooks import Hooks, MailEvent
+    from transcript_mcp.filebox.mailbox import Mailbox, Outcome, Thread
+    from transcript_mcp.filebox.options import TYPES, FileBoxOptions
+    from transcript_mcp.filebox.searching import Found, Query
+    from transcript_mcp.filebox.values import BOXES, Draft, Mail, Page, Reading, Sent, ThreadEntry
+    from transcript_mcp.filebox.waiting import wait_for_mail
 
 __all__ = [
     "BOXES",
@@ -31,3 +35,33 @@ __all__ = [
     "ThreadEntry",
     "wait_for_mail",
 ]
+
+_WHERE: Final = {
+    "BOXES": "values",
+    "TYPES": "options",
+    "ConfigSource": "config",
+    "Draft": "values",
+    "FileBox": "filebox",
+    "FileBoxOptions": "options",
+    "Found": "searching",
+    "Hooks": "hooks",
+    "Mail": "values",
+    "MailEvent": "hooks",
+    "Mailbox": "mailbox",
+    "Outcome": "mailbox",
+    "Page": "values",
+    "Query": "searching",
+    "Reading": "values",
+    "Roster": "config",
+    "Sent": "values",
+    "Thread": "mailbox",
+    "ThreadEntry": "values",
+    "wait_for_mail": "waiting",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Fetched when it is asked for: what a room says of itself is read by commands that need none of it.
+    if name in _WHERE:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

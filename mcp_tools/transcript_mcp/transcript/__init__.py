@@ -1,5 +1,20 @@
 """The transcript server: what was said in the groups, for any agent that speaks MCP."""
 
-from transcript_mcp.transcript.server import build_server
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from transcript_mcp.transcript.server import build_server
 
 __all__ = ["build_server"]
+
+_WHERE: Final = {
+    "build_server": "server",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Fetched when it is asked for: what a room says of itself is read by commands that need none of it.
+    if name in _WHERE:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

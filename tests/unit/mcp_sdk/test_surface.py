@@ -50,3 +50,11 @@ def test_importing_imports_neither_the_sdk_nor_a_server_of_http() -> None:
     code = f"import json, sys; import transcript_mcp.sdk; print(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
     assert json.loads(done.stdout) == []
+
+
+@pytest.mark.parametrize("room", ["assistant", "filebox", "hub", "io_bridge", "mail", "transcript"])
+def test_a_room_costs_nothing_before_something_of_it_is_used(room: str) -> None:
+    ours = "[name for name in sys.modules if 'transcript' in name]"
+    code = f"import json, sys; import transcript_mcp.{room}; print(json.dumps({ours}))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
+    assert set(json.loads(done.stdout)) <= {"transcript_mcp", f"transcript_mcp.{room}", "nanobot_transcript"}
