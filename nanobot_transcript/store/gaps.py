@@ -16,9 +16,12 @@ from nanobot_transcript.sql.away import level_of
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["Fallback", "GapFiller"]
+__all__ = ["HISTORY", "Fallback", "GapFiller"]
 
 logger = logging.getLogger(__name__)
+
+HISTORY: Final = "feishu history"
+"""The name of the budget of calls by which all bots together ask a platform for its history."""
 
 Fallback: TypeAlias = Callable[[str, float | None, int], AbstractAsyncContextManager[Sequence[Entry]]]
 """``async with fallback(session_key, since_ms, limit) as entries``: what the platform knows of a chat since a time (ms;

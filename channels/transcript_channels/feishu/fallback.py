@@ -14,8 +14,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import split
 from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.store.gaps import HISTORY
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
-from transcript_channels.feishu.hourly import HISTORY, HourlyCalls
+from transcript_channels.feishu.hourly import HourlyCalls
 from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["FallbackOptions", "HistoryFallback"]

@@ -1,19 +1,16 @@
 """The number of calls in an hour that all bots together may spend on what nobody has heard."""
 
 import logging
-from typing import Final
 
 from nanobot_transcript.coordination.contract import HOUR, Budget
 from nanobot_transcript.coordination.doors import AsyncBudget
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.store.gaps import HISTORY
 
-__all__ = ["HISTORY", "HourlyCalls"]
+__all__ = ["HourlyCalls"]
 
 logger = logging.getLogger(__name__)
-
-HISTORY: Final = "feishu history"
-"""The name of the budget."""
 
 
 class HourlyCalls:

@@ -1,7 +1,7 @@
 """Which rooms there are, what each offers, and how it is made from the settings."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,24 +18,11 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
-    from nanobot_transcript.identity import AgentProfile
-    from nanobot_transcript.record import Record
     from transcript_mcp.io_bridge.unasked import Unasked
 
-__all__ = ["Chats", "Room", "build_rooms", "tokens_of"]
+__all__ = ["Room", "build_rooms", "tokens_of"]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Chats:
-    """The groups' record, the bots that the settings name, and after how many seconds of silence the loop guard
-    counts anew.
-    """
-
-    record: "Record"
-    agents: "Sequence[AgentProfile]"
-    idle: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +81,7 @@ def tokens_of(settings: Settings) -> Tokens:
 def _transcript(settings: Settings, opening: Opening, _cwd: Path | None) -> Room:
     from nanobot_transcript.identity import AgentProfile
     from transcript_mcp.transcript import build_server
+    from transcript_mcp.transcript.page import Chats
 
     agents = [
         AgentProfile(

@@ -8,8 +8,9 @@ import pytest
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, LoopLimits
-from transcript_mcp.hub.rooms import Chats, build_rooms
-from transcript_mcp.hub.web.counting import turns_of_bots
+from transcript_mcp.hub.rooms import build_rooms
+from transcript_mcp.transcript.page import Chats
+from transcript_mcp.transcript.turns import turns_of_bots
 
 START = 1_763_600_000_000
 

@@ -15,10 +15,11 @@ from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Reason
-from transcript_mcp.hub.web import looking as looking_again
+from transcript_mcp.hub.web import changes as looking_again
+from transcript_mcp.hub.web.changes import Looking
 from transcript_mcp.hub.web.events import Events, Viewer
-from transcript_mcp.hub.web.looking import Looking, looked_at
 from transcript_mcp.mail.values import Draft
+from transcript_mcp.page import looked_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

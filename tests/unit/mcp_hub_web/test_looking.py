@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from transcript_mcp.hub.web.looking import stamp
+from transcript_mcp.page import stamp
 
 
 def test_a_file_has_another_stamp_once_it_is_there_written_to_or_another_one(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.hub.web.asking import event_json
+from transcript_mcp.page import event_json
 
 __all__ = ["Events", "Viewer"]
 

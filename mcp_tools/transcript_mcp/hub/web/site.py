@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -12,22 +13,22 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.hub.rooms import Chats, Room
+from transcript_mcp.filebox.page import BoxesRoom
+from transcript_mcp.hub.rooms import Room
 from transcript_mcp.hub.unasked import UnaskedMessages
-from transcript_mcp.hub.web.asking import as_json
-from transcript_mcp.hub.web.boxes import BoxesRoom
-from transcript_mcp.hub.web.bridging import BridgeRoom
 from transcript_mcp.hub.web.bundle import Bundle
+from transcript_mcp.hub.web.changes import Looking
 from transcript_mcp.hub.web.events import Events
-from transcript_mcp.hub.web.groups import GroupsRoom
-from transcript_mcp.hub.web.looking import Looking, Watch, looked_at
-from transcript_mcp.hub.web.mailing import MailRoom
 from transcript_mcp.hub.web.recent import Recent
-from transcript_mcp.hub.web.statistics import StatisticsRoom
 from transcript_mcp.hub.web.system import SystemRoom
 from transcript_mcp.io_bridge.bridge import Bridge
+from transcript_mcp.io_bridge.page import BridgeRoom
+from transcript_mcp.mail.page import MailRoom
 from transcript_mcp.mail.service import MailService
+from transcript_mcp.page import Watch, as_json, looked_at
 from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.transcript.page import Chats, GroupsRoom
+from transcript_mcp.transcript.statistics import StatisticsRoom
 
 __all__ = ["Site"]
 
@@ -57,7 +58,7 @@ class Site:
             elif isinstance(core, FileBox):
                 self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
             elif isinstance(core, Bridge):
-                self._bridge = BridgeRoom(core, self.events, reaches)
+                self._bridge = BridgeRoom(core, partial(self.events.tell, "io"), reaches)
         self._max_attachment = int(settings.assistant.max_attachment)
         self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
 

@@ -20,12 +20,13 @@ from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.hub.rooms import Chats, Room
-from transcript_mcp.hub.web.asking import Asked, answered
+from transcript_mcp.hub.rooms import Room
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.recent import Recent
 from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.mail.service import MailService
+from transcript_mcp.page import Asked, answered
+from transcript_mcp.transcript.page import Chats
 
 __all__ = ["SystemRoom"]
 

@@ -7,10 +7,9 @@ from aiohttp import web
 
 from transcript_mcp.door.delivery import hand_over
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.hub.web.asking import Asked, as_json, body_of
-from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge
+from transcript_mcp.page import Asked, Tell, as_json, body_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +30,14 @@ Reaches: TypeAlias = "Callable[[Caller, Addressee], bool]"
 class BridgeRoom:
     """The bridge as the page shows it. On the event loop, as the bridge is.
 
-    ``reaches`` says to whom a caller may be led to write; None where nobody is written to.
+    ``tell`` says that something is new. ``reaches`` says to whom a caller may be led to write; None where nobody is
+    written to.
     """
 
-    def __init__(self, bridge: Bridge, events: Events, reaches: "Reaches | None" = None) -> None:
+    def __init__(self, bridge: Bridge, tell: Tell, reaches: "Reaches | None" = None) -> None:
         self._bridge = bridge
         self._reaches = reaches
-        self._events = events
+        self._tell = tell
         self._stop: Callable[[], None] | None = None
 
     def routes(self) -> list[web.RouteDef]:
@@ -52,7 +52,7 @@ class BridgeRoom:
     async def sessions(self, _request: web.Request) -> web.StreamResponse:
         """The sessions, the most recently active first. From the first time on, changes are told."""
         if self._stop is None:
-            self._stop = self._bridge.listen(lambda _session: self._events.tell("io"))
+            self._stop = self._bridge.listen(lambda _session: self._tell())
         return as_json({"sessions": [asdict(each) for each in await self._bridge.sessions(_MOST)]})
 
     async def queue(self, request: web.Request) -> web.StreamResponse:

@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from transcript_mcp.hub.web.asking import Asked, answered, done
-from transcript_mcp.hub.web.looking import stamp
 from transcript_mcp.mail import recent, showing
 from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.uris import claims_uri, inbox_uris
 from transcript_mcp.mail.values import Draft, InboxQuery, Page
+from transcript_mcp.page import Asked, answered, done, stamp
 
 __all__ = ["MailRoom"]
 

@@ -1,8 +1,15 @@
-"""What a page asks for, and the answers: parameters of a query or fields of a JSON body, and one form of JSON."""
+"""What a page asks for, and the answers: parameters of a query or fields of a JSON body, one form of JSON, and how it
+hears of what changes.
 
+Rooms whose files lie on this machine alone are looked at again and again: a look costs one ``stat`` per file, in a
+thread.
+"""
+
+import asyncio
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -13,12 +20,39 @@ from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["Asked", "Finding", "answered", "as_json", "body_of", "done", "event_json"]
+__all__ = [
+    "Asked",
+    "Finding",
+    "Look",
+    "Tell",
+    "Watch",
+    "answered",
+    "as_json",
+    "body_of",
+    "done",
+    "event_json",
+    "looked_at",
+    "stamp",
+]
 
 _LONGEST: Final = 2000
+_EVERY: Final = 0.25
 
 Finding: TypeAlias = "Callable[[Asked], Any]"
 """Looks something up or does it; runs in a thread. What it returns becomes JSON."""
+
+
+class Tell(Protocol):
+    """Tell the pages of one room that there is something new."""
+
+    def __call__(self, **news: Any) -> None: ...
+
+
+Watch: TypeAlias = Callable[[Tell, Callable[[], None]], Awaitable[None]]
+"""Tells what changes in a room, without end, from the moment on in which it has called the second: it has looked."""
+
+Look: TypeAlias = "Callable[[], Mapping[tuple[tuple[str, str], ...], Any]]"
+"""What there is in a room, as news about it (pairs of names and values) and how it looks now."""
 
 
 class Asked:
@@ -113,3 +147,30 @@ async def body_of(request: web.Request) -> Asked:
 
 def _wrong(sentence: str, status: int = 400) -> RequestError:
     return RequestError(status, "wrong_request", sentence, "docs/en/web.md lists what the page requests.")
+
+
+def looked_at(look: Look, every: float = _EVERY) -> Watch:
+    """Look again and again, every so many seconds, and tell what is different."""
+
+    async def watch(tell: Tell, looked: Callable[[], None]) -> None:
+        before = await in_thread(look)
+        looked()
+        while True:
+            await asyncio.sleep(every)
+            found = await in_thread(look)
+            for news in [key for key, value in found.items() if before.get(key) != value]:
+                tell(**dict(news))
+            if any(key not in found for key in before):
+                tell()
+            before = found
+
+    return watch
+
+
+def stamp(path: Path | str) -> tuple[int, int, int] | None:
+    """When a file was written last, its size and which file it is; None where there is none."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

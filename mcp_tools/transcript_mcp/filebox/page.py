@@ -13,8 +13,7 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.searching import Query
 from transcript_mcp.filebox.values import BOXES
-from transcript_mcp.hub.web.asking import Asked, answered, done
-from transcript_mcp.hub.web.looking import stamp
+from transcript_mcp.page import Asked, answered, done, stamp
 
 __all__ = ["BoxesRoom"]
 

@@ -1,34 +1,34 @@
 """Groups: who said what, who is there, what each bot decided about each message, and posting."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownPostError
-from nanobot_transcript.identity import is_bot
+from nanobot_transcript.identity import AgentProfile, is_bot
+from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import LATER, sentence_of
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.turns.speakers import id_at
-from transcript_mcp.hub.rooms import Chats
-from transcript_mcp.hub.web.asking import Asked, answered, as_json, done
-from transcript_mcp.hub.web.counting import turns_of_bots
-from transcript_mcp.hub.web.looking import Tell
+from transcript_mcp.page import Asked, Tell, answered, as_json, done
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import paging, posting
 from transcript_mcp.transcript.paging import Stretch
 from transcript_mcp.transcript.positions import said
 from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.turns import turns_of_bots
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import PostStatus
 
-__all__ = ["GroupsRoom"]
+__all__ = ["Chats", "GroupsRoom"]
 
 _PAGE: Final = 60
 _MOST: Final = 200
@@ -42,6 +42,17 @@ _TAKEN_BACK_WITHIN: Final = 1.0
 _NEWS: Final = frozenset({"messages", "decisions", "posts", "members"})
 _SURE: Final = 60.0
 """Seconds after which everything is looked at once more, in case a hint was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chats:
+    """The groups' record, the bots that the settings name, and after how many seconds of silence the loop guard
+    counts anew.
+    """
+
+    record: Record
+    agents: Sequence[AgentProfile]
+    idle: float
 
 
 class GroupsRoom:

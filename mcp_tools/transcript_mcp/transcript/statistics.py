@@ -21,13 +21,13 @@ from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.tally import Verdict, verdicts_since
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.contract import Chat
+from nanobot_transcript.store.gaps import HISTORY
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.store.spoken import Speaker, Spoken
-from transcript_channels.feishu.hourly import HISTORY
-from transcript_mcp.hub.rooms import Chats
-from transcript_mcp.hub.web.asking import Asked, as_json
-from transcript_mcp.hub.web.latest import Latest
+from transcript_mcp.page import Asked, as_json
 from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.transcript.latest import Latest
+from transcript_mcp.transcript.page import Chats
 from transcript_mcp.transcript.positions import said
 
 __all__ = ["StatisticsRoom"]
