@@ -7,7 +7,7 @@ thread.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -26,6 +26,7 @@ __all__ = [
     "Look",
     "Tell",
     "Watch",
+    "WebPage",
     "answered",
     "as_json",
     "body_of",
@@ -53,6 +54,27 @@ Watch: TypeAlias = Callable[[Tell, Callable[[], None]], Awaitable[None]]
 
 Look: TypeAlias = "Callable[[], Mapping[tuple[tuple[str, str], ...], Any]]"
 """What there is in a room, as news about it (pairs of names and values) and how it looks now."""
+
+
+class WebPage:
+    """One page of the web UI. A room overrides what it has."""
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """What the page asks for, below ``/api``."""
+        return ()
+
+    @property
+    def watch(self) -> Watch | None:
+        """Tells what changes; None where nothing has to be watched for it."""
+        return None
+
+    @property
+    def is_there(self) -> bool:
+        """False as long as there is nothing to show."""
+        return True
+
+    def close(self) -> None:
+        """The hub ends."""
 
 
 class Asked:

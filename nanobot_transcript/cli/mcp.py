@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nanobot_transcript.cli.language import said
-from nanobot_transcript.cli.mcp_names import HUB_ONLY, server_names
+from nanobot_transcript.cli.mcp_names import server_names
 from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_record
 from nanobot_transcript.cli.output import listed, notice
 from nanobot_transcript.cli.problems import UsageError
@@ -54,8 +54,10 @@ def mcp(
     """
     import asyncio
 
+    from transcript_mcp.rooms import ROOMS, open_rooms
+
     names = server_names(servers)
-    remote = next((name for name in names if name in HUB_ONLY), None)
+    remote = next((name for name in names if ROOMS[name].stdio == "relayed"), None)
     _check(names, remote, for_assistant=web or any(given is not None for given in (host, port, token)))
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
     if sys.stdin.isatty():  # after it: what it frees swallows a Ctrl-C that comes meanwhile
@@ -73,10 +75,9 @@ def mcp(
 
         return asyncio.run(serve_remote(settings, remote))
 
-    from transcript_mcp.hub.rooms import build_rooms
     from transcript_mcp.sdk import merged, serve_stdio
 
-    built = [room.server for room in build_rooms(settings, names, cwd=Path.cwd()).values()]
+    built = [room.server for room in open_rooms(settings, names, cwd=Path.cwd()).values()]
     return asyncio.run(serve_stdio(built[0] if len(built) == 1 else merged(built, name="nanobot-transcript")))
 
 

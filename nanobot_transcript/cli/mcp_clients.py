@@ -10,45 +10,13 @@ from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_jsonc import Form
 from nanobot_transcript.cli.problems import UsageError
 
-__all__ = ["CLIENTS", "SAFE_TOOLS", "Client", "Endpoint", "Scope"]
+__all__ = ["CLIENTS", "Client", "Endpoint", "Scope"]
 
 Scope: TypeAlias = Literal["project", "user"]
 """For which projects a file counts: this one, or all of this person."""
 
-SAFE_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
-    "assistant": ("ask_question", "task_finish", "work_report", "get_answer", "withdraw_question"),
-    "filebox": (
-        "filebox_send_message",
-        "filebox_list_messages",
-        "filebox_read_message",
-        "filebox_resolve_message",
-        "filebox_reject_message",
-    ),
-    "mail": (
-        "whois",
-        "list_agents",
-        "check_my_messages",
-        "overdue_acknowledgements",
-        "search_messages",
-        "summarize_thread",
-        "list_claims",
-    ),
-    "transcript": (
-        "transcript_chats",
-        "transcript_recent",
-        "transcript_search",
-        "transcript_members",
-        "transcript_wait",
-        "transcript_relevance",
-    ),
-}
-"""Tools that a client may call without asking its person: the mailbox's own five, and whatever only reads."""
-
-_WAITING: Final = frozenset({"assistant", "io"})
-"""Servers with calls that wait for somebody, for up to a day."""
-
 _PATIENCE: Final = 86_460
-"""Seconds that a client has to wait for these: a day, which is as long as people have, and a minute."""
+"""Seconds that a client has to wait for somebody: a day, which is as long as people have, and a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +35,9 @@ class Endpoint:
     @property
     def safe_tools(self) -> list[str]:
         """What a client may call without asking."""
-        return [tool for server in self.servers for tool in SAFE_TOOLS.get(server, ())]
+        from transcript_mcp.rooms import ROOMS
+
+        return [tool for server in self.servers for tool in ROOMS[server].safe]
 
     def patience(self, key: str, unit: int = 1, longest: int = _PATIENCE) -> dict[str, Any]:
         """How long the client is to wait for a call, under its ``key`` and in units of 1/``unit`` seconds.
@@ -75,7 +45,10 @@ class Endpoint:
         ``longest`` is how many seconds the client takes. Empty where no call takes long: the client then goes by a
         limit of its own.
         """
-        return {key: min(_PATIENCE, longest) * unit} if _WAITING & set(self.servers) else {}
+        from transcript_mcp.rooms import ROOMS
+
+        waits = any(ROOMS[server].waits for server in self.servers)
+        return {key: min(_PATIENCE, longest) * unit} if waits else {}
 
 
 @dataclass(frozen=True, slots=True)

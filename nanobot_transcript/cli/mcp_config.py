@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Ty
 import typer
 
 from nanobot_transcript.cli.language import said
-from nanobot_transcript.cli.mcp_names import OWN_ENTRY, server_names
+from nanobot_transcript.cli.mcp_names import server_names
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_json, listed, notice, printable
 from nanobot_transcript.cli.problems import UsageError
@@ -151,7 +151,9 @@ class _Job(NamedTuple):
 
 
 def _name(name: str | None, servers: tuple[str, ...]) -> str:
-    name = name or (OWN_ENTRY.get(servers[0]) if len(servers) == 1 else None) or "nanobot-transcript"
+    from transcript_mcp.rooms import ROOMS
+
+    name = name or (ROOMS[servers[0]].entry if len(servers) == 1 else "") or "nanobot-transcript"
     if not _NAME.fullmatch(name):
         raise UsageError(
             said("{name} is not a name for a server.", name=repr(name)), hint=said("Use letters, digits, - and _.")
@@ -177,13 +179,13 @@ def _planned(
     remove: bool,
 ) -> "Instructions":
     from nanobot_transcript.cli.mcp_instructions import rules_for, rules_taken_out
-    from nanobot_transcript.settings.serving import ServerName
+    from transcript_mcp.rooms import offered
 
     if remove:
         return rules_taken_out(client, scope)
-    offered = read_settings(config, None, dotenv="none").hub.servers
+    servers = offered(read_settings(config, None, dotenv="none").hub.servers)
     entry = client.entry(job.endpoint) if job is not None else None
-    return rules_for(client, scope, entry, file, offered or get_args(ServerName))
+    return rules_for(client, scope, entry, file, servers)
 
 
 def _carried_out(job: _Job, *, write: bool, json: bool) -> dict[str, Any]:

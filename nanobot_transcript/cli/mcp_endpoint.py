@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.mcp_clients import Client, Endpoint
-from nanobot_transcript.cli.mcp_names import HUB_ONLY, OWN_ENTRY
 from nanobot_transcript.cli.options import read_settings
 from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
@@ -28,12 +27,14 @@ def endpoint_of(
 
     A server that only the hub serves is called; where the client cannot do that, it starts a process that does.
     """
+    from transcript_mcp.rooms import ROOMS
+
     called = hub[0] or hub[1] is not None
     if called and not client.calls:
         hint = said("Leave out --http and --url: what it starts goes to the hub where it has to.")
         sentence = said("{client} accepts no addresses in its file, only programs to start.", client=client.title)
         raise UsageError(sentence, hint=hint)
-    alone = [name for name in names if name in OWN_ENTRY]
+    alone = [name for name in names if ROOMS[name].entry]
     if alone and len(names) > 1 and not called:
         own, either = (
             "Give it an entry of its own: {option}",
@@ -41,7 +42,7 @@ def endpoint_of(
         )
         hint = said(either if client.calls else own, option=f"--servers {alone[0]}")
         raise UsageError(said("{name} cannot share an entry with others.", name=alone[0]), hint=hint)
-    if called or HUB_ONLY.keys() & set(names):
+    if called or any(ROOMS[name].stdio == "relayed" for name in names):
         if store is not None:
             hint = said("Give --store to `nanobot-transcript serve`.")
             raise UsageError(said("A hub has its own store."), hint=hint)

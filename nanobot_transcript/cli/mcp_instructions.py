@@ -14,7 +14,7 @@ from nanobot_transcript.cli.mcp_clients import CLIENTS, Client, Scope
 from nanobot_transcript.cli.mcp_entry import served
 from nanobot_transcript.cli.mcp_files import Change, change, content
 from nanobot_transcript.cli.mcp_merging import entries
-from nanobot_transcript.cli.mcp_rules import SECTIONS, block, with_block, without_block
+from nanobot_transcript.cli.mcp_rules import block, rules_of, with_block, without_block
 from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.errors import ConfigError
@@ -74,12 +74,12 @@ def rules_for(
     """
     path = client.rules_path(scope, Path.home(), Path.cwd())
     servers = _configured(client, scope, file, offered) | _served(entry, offered)
-    if servers & SECTIONS.keys():
+    if servers & rules_of().keys():
         for other in CLIENTS.values():
             if other is not client and _shares(other, scope, path):
                 servers |= _tolerant(other, scope, offered)
     else:
-        names = ", ".join(SECTIONS)
+        names = ", ".join(rules_of())
         raise UsageError(
             said(
                 "{client} has none of the servers that there are rules for ({names}).", client=client.title, names=names

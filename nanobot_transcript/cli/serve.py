@@ -84,11 +84,11 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
     from nanobot_transcript.settings.addresses import url_of
     from transcript_mcp.hub import create_app
-    from transcript_mcp.hub.rooms import build_rooms
+    from transcript_mcp.rooms import open_rooms
 
     await _check_port(settings)
     try:
-        rooms = build_rooms(settings)
+        rooms = open_rooms(settings)
         hub = create_app(settings, rooms)
     except ConfigError as error:
         raise ConfigError(f"{error}{_origins(settings, str(error))}", hint=error.hint) from error

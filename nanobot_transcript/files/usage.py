@@ -1,10 +1,11 @@
-"""How much of a disk a folder takes."""
+"""How much of a disk a folder or a database takes."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["folder_size"]
+__all__ = ["database_size", "folder_size"]
 
 _MOST_FILES: Final = 50_000
 _DEEPEST: Final = 6
@@ -29,3 +30,12 @@ def folder_size(folder: Path) -> tuple[int, int]:
         if count >= _MOST_FILES:
             break
     return size, count
+
+
+def database_size(path: Path) -> tuple[int, int]:
+    """Bytes and number of the files of an SQLite database; of none where there is none."""
+    sizes: list[int] = []
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            sizes.append(Path(f"{path}{ending}").stat().st_size)
+    return sum(sizes), len(sizes)

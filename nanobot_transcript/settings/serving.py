@@ -7,10 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr
 
 from nanobot_transcript.settings.base import OFF, Directory, Name, Section, setting
 
-__all__ = ["FileboxSettings", "HubSettings", "ServerName"]
-
-ServerName: TypeAlias = Literal["transcript", "filebox", "mail", "io", "assistant"]
-"""The MCP servers of the product, by the names that addresses and commands use."""
+__all__ = ["FileboxSettings", "HubSettings"]
 
 _SHORTEST_TOKEN: Final = 8
 
@@ -58,10 +55,11 @@ class HubSettings(Section):
         "不要让智能体得到它：最好只写在 hub 的环境变量里，而不是智能体能读到的文件中。",
         example="${PAGE_TOKEN}",
     )
-    servers: list[ServerName] | None = setting(
+    servers: list[Name] | None = setting(
         None,
-        "The servers that `/mcp` offers; null offers all. Each also has its own address, such as `/mcp/filebox`.",
-        "`/mcp` 提供的服务；null 表示全部。每个服务另有自己的地址，例如 `/mcp/filebox`。",
+        "The servers that `/mcp` offers, by the names in their own addresses, such as `filebox` for `/mcp/filebox`; "
+        "null offers all.",
+        "`/mcp` 提供的服务，写各自地址里的名字，例如 `/mcp/filebox` 写 `filebox`；null 表示全部。",
     )
     allowed_hosts: list[Name] = setting(
         list,

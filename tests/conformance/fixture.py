@@ -206,12 +206,13 @@ async def serve_http() -> None:
 
     from nanobot_transcript.settings import Settings
     from transcript_mcp.hub import create_app
-    from transcript_mcp.hub.rooms import Room, build_rooms
+    from transcript_mcp.room import OpenRoom
+    from transcript_mcp.rooms import open_rooms
 
     # The product's own servers read nothing of this machine and are asked for their lists only.
     folder = Path(sys.argv[1])
     settings = Settings.model_validate({"store": {"dir": str(folder / "transcripts")}})
-    rooms = {"fixture": Room(fixture()), **build_rooms(settings)}
+    rooms = {"fixture": OpenRoom(fixture()), **open_rooms(settings)}
     runner = web.AppRunner(create_app(settings, rooms), access_log=None, shutdown_timeout=1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -2,20 +2,17 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import get_args
 
 import pytest
 from support.listed import LANGUAGES, ROOT, differing, first_column, page, spans, table
 
-from nanobot_transcript.cli.mcp_clients import CLIENTS, SAFE_TOOLS
-from nanobot_transcript.cli.mcp_names import OWN_ENTRY
+from nanobot_transcript.cli.mcp_clients import CLIENTS
 from nanobot_transcript.settings import load_settings
-from nanobot_transcript.settings.serving import ServerName
 from transcript_mcp.hub.observing import Metrics
-from transcript_mcp.hub.rooms import build_rooms
+from transcript_mcp.rooms import ROOMS, open_rooms
 from transcript_mcp.sdk import Server
 
-SERVERS: tuple[str, ...] = get_args(ServerName)
+SERVERS: tuple[str, ...] = tuple(ROOMS)
 PAGES = {name: name for name in SERVERS} | {"transcript": "transcript-server"}
 """On which page the tools of a server stand."""
 
@@ -26,7 +23,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, S
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.chdir(home)
-        rooms = build_rooms(load_settings(), SERVERS)
+        rooms = open_rooms(load_settings(), SERVERS)
     yield {name: room.server for name, room in rooms.items()}
     for room in rooms.values():
         room.server.close()
@@ -34,16 +31,14 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, S
 
 def test_every_server_is_built_and_described(servers: Mapping[str, Server]) -> None:
     places = {f"docs/{language}/mcp.md": first_column(page(language, "mcp"), "transcript") for language in LANGUAGES}
-    assert differing({"the rooms of the hub": servers, "ServerName": SERVERS, **places}) == {}
+    assert differing({"the rooms of the hub": servers, "ROOMS": SERVERS, **places}) == {}
 
 
 def test_every_server_has_its_address_in_the_documents() -> None:
     for language in LANGUAGES:
         shown = {name for row in table(page(language, "mcp"), "/mcp") for name in spans(row[0])}
         addresses = {each for each in shown if each.startswith("/mcp/")}
-        assert (
-            differing({f"docs/{language}/mcp.md": addresses, "ServerName": {f"/mcp/{name}" for name in SERVERS}}) == {}
-        )
+        assert differing({f"docs/{language}/mcp.md": addresses, "ROOMS": {f"/mcp/{name}" for name in SERVERS}}) == {}
 
 
 def test_every_tool_stands_in_the_table_of_its_page(servers: Mapping[str, Server]) -> None:
@@ -92,7 +87,7 @@ READ_ONLY_IS_SAFE = ("transcript", "mail")
 
 
 def test_what_clients_may_call_unasked_are_tools_that_there_are(servers: Mapping[str, Server]) -> None:
-    gone = {name: set(tools) - servers[name].tools.keys() for name, tools in SAFE_TOOLS.items()}
+    gone = {name: set(room.safe) - servers[name].tools.keys() for name, room in ROOMS.items()}
     assert {name: tools for name, tools in gone.items() if tools} == {}
 
 
@@ -101,11 +96,11 @@ def test_what_only_reads_groups_and_mail_may_be_called_unasked_and_nothing_else(
 ) -> None:
     for name in READ_ONLY_IS_SAFE:
         reading = {tool.name for tool in servers[name].tools.values() if tool.hints["readOnlyHint"]}
-        assert differing({"SAFE_TOOLS": SAFE_TOOLS[name], f"the reading tools of {name}": reading}) == {}
+        assert differing({f"ROOMS[{name!r}].safe": ROOMS[name].safe, f"the reading tools of {name}": reading}) == {}
 
 
-def test_servers_with_an_entry_of_their_own_are_servers() -> None:
-    assert OWN_ENTRY.keys() - set(SERVERS) == set()
+def test_servers_that_a_client_does_not_start_itself_have_a_name_of_their_own_there() -> None:
+    assert [room.name for room in ROOMS.values() if (room.stdio == "here") == bool(room.entry)] == []
 
 
 def test_every_client_stands_in_the_documents_and_the_readmes_name_real_ones() -> None:

@@ -23,12 +23,13 @@ from nanobot_transcript.cli.app import app
 from nanobot_transcript.cli.problems import UsageError, exit_code
 from nanobot_transcript.settings import Settings, describe
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
+from transcript_mcp.room import OpenRoom
+from transcript_mcp.rooms import ROOMS
 from transcript_mcp.sdk import Server
 
 __all__ = ["SERVERS", "take"]
 
-SERVERS: Final = ("transcript", "filebox", "mail", "io", "assistant")
+SERVERS: Final = tuple(ROOMS)
 _EXPLAINING: Final = frozenset({"description", "title", "default"})
 
 
@@ -209,7 +210,7 @@ async def _errors(settings: Settings) -> Iterator[str]:
     """Class, code, bases, the exit code of a command and the status of an HTTP answer."""
     kinds = [getattr(errors, name) for name in errors.__all__]
     fail = _failing({kind.code: kind for kind in kinds})
-    hub = create_app(settings, {"errors": Room(Server("errors", version="1"), lambda: [web.get("/{code}", fail)])})
+    hub = create_app(settings, {"errors": OpenRoom(Server("errors", version="1"), lambda: [web.get("/{code}", fail)])})
     async with listening(hub) as url, aiohttp.ClientSession(url) as http:
         lines = [f"{_error(kind)}, http {await _status(http, kind.code)}" for kind in kinds]
     return iter([*lines, _error(UsageError)])

@@ -40,12 +40,12 @@ from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.door.identity import LOCAL, Tokens
 from transcript_mcp.filebox import ConfigSource, FileBox
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
 from transcript_mcp.io_bridge import SqlQueueStore
 from transcript_mcp.mail.guard import install_guard
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Draft
+from transcript_mcp.room import OpenRoom
 
 TEAM, SMALL, TORN = "feishu:oc_team", "feishu:oc_small", "feishu:oc_torn"
 START = 1_763_600_000
@@ -280,7 +280,7 @@ async def _write_questions(folder: Path) -> None:
     tokens = Tokens(local=True)
     server = build_server(assistant, lambda ctx: tokens.asks_in(ctx.who), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = Room(server, routes=lambda: routes(assistant, tokens), own_access=True)
+    room = OpenRoom(server, routes=lambda: routes(assistant, tokens), own_access=True)
     async with listening(create_app(Settings(), {"assistant": room})) as url, page(url, LOCAL, "Ada") as ada:
         caller = Caller(url, LOCAL)
         asked = asyncio.create_task(caller.ask("q-answered", "Deploy the shop? 现在发布吗？"))

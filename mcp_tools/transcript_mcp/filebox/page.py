@@ -13,15 +13,15 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.searching import Query
 from transcript_mcp.filebox.values import BOXES
-from transcript_mcp.page import Asked, answered, done, stamp
+from transcript_mcp.page import Asked, Watch, WebPage, answered, done, looked_at, stamp
 
-__all__ = ["BoxesRoom"]
+__all__ = ["BoxesPage"]
 
 _MOST: Final = 1000
 """Rows in one answer."""
 
 
-class BoxesRoom:
+class BoxesPage(WebPage):
     """The mailboxes as the page shows them. Its functions run in threads.
 
     A person acts as an agent under the same rule as ``runAs``: ``filebox.run_as``. Looking marks nothing as read, as
@@ -33,7 +33,7 @@ class BoxesRoom:
         self._agent = agent
 
     @property
-    def there(self) -> bool:
+    def is_there(self) -> bool:
         """False where no agent has a mailbox, because nothing names any."""
         try:
             return self._filebox.source.file() is not None
@@ -98,6 +98,11 @@ class BoxesRoom:
     def reject(self, asked: Asked) -> dict[str, Any]:
         """Move a mail from the inbox to ``cancel``."""
         return {"file": self._mailbox(asked).reject(asked.text("file")).file}
+
+    @property
+    def watch(self) -> Watch:
+        """See ``WebPage.watch``."""
+        return looked_at(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """The folders of all boxes as they are now."""

@@ -15,33 +15,36 @@ from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.hub.disks import Disks
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
-from transcript_mcp.hub.rooms import Room, build_rooms, tokens_of
 from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.hub.unreadable import told_in_a_line
 from transcript_mcp.hub.web import Site
+from transcript_mcp.room import OpenRoom
+from transcript_mcp.rooms import offered, open_rooms
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.tokens import tokens_of
 
 __all__ = ["create_app", "door_of"]
 
 
 def create_app(
-    settings: Settings, rooms: Mapping[str, Room] | None = None, *, reading: float = READING
+    settings: Settings, rooms: Mapping[str, OpenRoom] | None = None, *, reading: float = READING
 ) -> web.Application:
     """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics``, the web UI and what rooms offer beside MCP.
 
     ``rooms`` by name, instead of those that the settings describe; ``reading`` is in how many seconds the body of a
     request has to be there. Mounted below another application with ``add_subapp``, it checks its own requests and
     leaves the others alone. Serve it with ``auto_decompress=False``; ``transcript_mcp.door.bodies`` says why. Raises
-    ConfigError when the hub would be open to other machines without a token, or its pages to a program's token.
+    ConfigError when the hub would be open to other machines without a token, or its pages to a program's token, and for
+    servers that there are not.
     """
-    hub = settings.hub
-    rooms = build_rooms(settings) if rooms is None else rooms
+    hub, door = settings.hub, door_of(settings)
+    rooms = open_rooms(settings) if rooms is None else rooms
     built = {name: room.server for name, room in rooms.items()}
     site = Site(settings, rooms)
     metrics, entrances = Metrics(built), Entrances()
     app = web.Application(
-        middlewares=[observer(metrics), guard(door_of(settings), int(hub.max_body), entrances, reading)],
+        middlewares=[observer(metrics), guard(door, int(hub.max_body), entrances, reading)],
         client_max_size=int(hub.max_body),
     )
     add = app.router.add_routes
@@ -76,6 +79,7 @@ def create_app(
 def door_of(settings: Settings) -> Door:
     """Who may come into the hub of these settings. Raises ConfigError as ``create_app`` does."""
     hub, tokens = settings.hub, tokens_of(settings)
+    offered(hub.servers)
     if not is_loopback(hub.host) and not tokens.needs_token:
         raise ConfigError(
             f"The hub would be open to every machine that reaches {hub.host}, without a token.",

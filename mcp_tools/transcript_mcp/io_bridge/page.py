@@ -1,7 +1,7 @@
 """The IO bridge: its sessions and queues, an input for an agent, and reading what agents have put out."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
@@ -9,35 +9,29 @@ from transcript_mcp.door.delivery import hand_over
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge
-from transcript_mcp.page import Asked, Tell, as_json, body_of
+from transcript_mcp.page import Asked, WebPage, as_json, body_of
+from transcript_mcp.room import News
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from transcript_mcp.door.identity import Caller
-    from transcript_mcp.io_bridge.values import Addressee
 
-__all__ = ["BridgeRoom", "Reaches"]
+__all__ = ["IoPage"]
 
 _MOST: Final = 200
 _SHOWN: Final = 20_000
 """Characters of an item that lies in a queue; who reads it gets all."""
 
-Reaches: TypeAlias = "Callable[[Caller, Addressee], bool]"
-"""Whether what somebody writes on the page of questions is given to an agent."""
 
-
-class BridgeRoom:
+class IoPage(WebPage):
     """The bridge as the page shows it. On the event loop, as the bridge is.
 
-    ``tell`` says that something is new. ``reaches`` says to whom a caller may be led to write; None where nobody is
-    written to.
+    ``news`` is told what is new, and knows to whom a caller may be led to write.
     """
 
-    def __init__(self, bridge: Bridge, tell: Tell, reaches: "Reaches | None" = None) -> None:
+    def __init__(self, bridge: Bridge, news: News) -> None:
         self._bridge = bridge
-        self._reaches = reaches
-        self._tell = tell
+        self._news = news
         self._stop: Callable[[], None] | None = None
 
     def routes(self) -> list[web.RouteDef]:
@@ -52,7 +46,7 @@ class BridgeRoom:
     async def sessions(self, _request: web.Request) -> web.StreamResponse:
         """The sessions, the most recently active first. From the first time on, changes are told."""
         if self._stop is None:
-            self._stop = self._bridge.listen(lambda _session: self._tell())
+            self._stop = self._bridge.listen(lambda _session: self._news.tell("io"))
         return as_json({"sessions": [asdict(each) for each in await self._bridge.sessions(_MOST)]})
 
     async def queue(self, request: web.Request) -> web.StreamResponse:
@@ -63,10 +57,10 @@ class BridgeRoom:
 
     def _agents(self, request: web.Request, session: str) -> list[dict[str, str]]:
         """The agents that wait in a session and are given what the caller writes."""
-        reaches, caller = self._reaches, request[CALLER]
-        if reaches is None:
+        notes, caller = self._news.notes, request[CALLER]
+        if notes is None:
             return []
-        reached = [each for each in self._bridge.listening(session) if reaches(caller, each)]
+        reached = [each for each in self._bridge.listening(session) if notes.reaches(caller, each)]
         known = dict.fromkeys((each.project, each.name) for each in reached)
         return [{"project": project, "agent": name} for project, name in known]
 

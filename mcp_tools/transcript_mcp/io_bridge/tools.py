@@ -1,16 +1,16 @@
 """The tools as clients see them."""
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from nanobot_transcript.errors import StoreError
-from transcript_mcp.io_bridge.bridge import Bridge, Handed
+from transcript_mcp.io_bridge.bridge import Bridge, Handed, Tell
 from transcript_mcp.io_bridge.checking import MOST_ID, checked_key, checked_session, checked_text
-from transcript_mcp.io_bridge.unasked import Messages, Unasked, next_of_both
-from transcript_mcp.io_bridge.values import Addressee
+from transcript_mcp.room import Addressee, GivenNotes, Notes
 from transcript_mcp.sdk import Content, Context, Result, Server, Text
 
 __all__ = ["Tools"]
@@ -58,11 +58,11 @@ class Tools:
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
-        self._unasked: Unasked | None = None
+        self._notes: Notes | None = None
 
-    def hear(self, unasked: Unasked) -> None:
+    def hear(self, notes: Notes) -> None:
         """Give agents from now on also what people write to them."""
-        self._unasked = unasked
+        self._notes = notes
 
     def offer(self, server: Server) -> None:
         """Register all tools."""
@@ -100,15 +100,15 @@ class Tools:
 
     async def _given(
         self, session: str, agent: Addressee, wait: float | None, ctx: Context
-    ) -> Handed | Messages | None:
+    ) -> Handed | GivenNotes | None:
         async def tell(waited: float) -> None:
             await ctx.progress(waited, wait, f"{_NOTHING} {session} yet.")
 
-        await self._confirm_messages(ctx, session)
-        if self._unasked is None or not agent.project:
+        await self._confirm_notes(ctx, session)
+        if self._notes is None or not agent.project:
             return await self._bridge.next_input(session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell)
-        return await next_of_both(
-            self._bridge, self._unasked, agent, session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell
+        return await _next_of_both(
+            self._bridge, self._notes, agent, session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell
         )
 
     async def o_tool(self, session_id: _Session, output: _Output, ctx: Context, idempotency_key: _Key = None) -> str:
@@ -119,7 +119,7 @@ class Tools:
         session, text = checked_session(session_id), checked_text(output, "output")
         put = await self._bridge.send_output(session, text, checked_key(idempotency_key))
         try:
-            await self._confirm_messages(ctx, session)
+            await self._confirm_notes(ctx, session)
         except StoreError as error:  # the output is kept: whoever is told of an error sends it again
             logger.warning("What people wrote is not confirmed yet: %s", error)
         if put.repeated:
@@ -129,11 +129,50 @@ class Tools:
     async def ack_input(self, session_id: _Session, ctx: Context) -> str:
         """Confirm the input that i_tool gave you before you start long work; otherwise it is delivered again."""
         session = checked_session(session_id)
-        count = await self._bridge.confirm(session) + await self._confirm_messages(ctx, session)
+        count = await self._bridge.confirm(session) + await self._confirm_notes(ctx, session)
         return f"Confirmed {count} input{'' if count == 1 else 's'} of session {session}."
 
-    async def _confirm_messages(self, ctx: Context, session: str) -> int:
-        return 0 if self._unasked is None else await self._unasked.confirm(ctx.who, session)
+    async def _confirm_notes(self, ctx: Context, session: str) -> int:
+        return 0 if self._notes is None else await self._notes.confirm(ctx.who, session)
+
+
+async def _next_of_both(
+    bridge: Bridge,
+    notes: Notes,
+    agent: Addressee,
+    session: str,
+    *,
+    wait: float | None,
+    is_gone: Callable[[], bool],
+    tell: Tell,
+) -> Handed | GivenNotes | None:
+    """What people wrote to the agent, or the next input of its session, whichever is there first.
+
+    None when there is neither within ``wait`` seconds or the client has left. Confirms what the session was given.
+    """
+    began = asyncio.get_running_loop().time()
+    await bridge.confirm(session, given_back=False)
+
+    async def called_off() -> None:
+        await news.wait()
+        bridge.look_again(session)
+
+    with notes.news(agent) as news:
+        while not is_gone():
+            news.clear()
+            if (messages := await notes.take(agent, session)) is not None:
+                return messages
+            left = None if wait is None else max(wait - (asyncio.get_running_loop().time() - began), 0.0)
+            calling_off = asyncio.create_task(called_off())
+            try:
+                handed = await bridge.next_input(
+                    session, wait=left, is_gone=lambda: news.is_set() or is_gone(), tell=tell, agent=agent
+                )
+            finally:
+                calling_off.cancel()
+            if handed is not None or not news.is_set():
+                return handed
+    return None
 
 
 def _told_apart(contents: Sequence[Content]) -> Sequence[Content]:

@@ -3,21 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from transcript_mcp.door.identity import Caller
-
-__all__ = ["Addressee", "Direction", "Item", "Limits", "Put", "Queued", "SessionState"]
+__all__ = ["Direction", "Item", "Limits", "Put", "Queued", "SessionState"]
 
 Direction: TypeAlias = Literal["in", "out"]
 """``in``: from a person to the agent; ``out``: from the agent to whoever reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class Addressee:
-    """An agent as people write to it: on whose behalf it works (the ``caller`` of its tools), its project and name."""
-
-    caller: Caller | None
-    project: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

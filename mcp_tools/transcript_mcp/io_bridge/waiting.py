@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transcript_mcp.io_bridge.values import Addressee, Item
+    from transcript_mcp.io_bridge.values import Item
+    from transcript_mcp.room import Addressee
 
 __all__ = ["Queue", "Waiter"]
 

@@ -10,15 +10,15 @@ from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.uris import claims_uri, inbox_uris
 from transcript_mcp.mail.values import Draft, InboxQuery, Page
-from transcript_mcp.page import Asked, answered, done, stamp
+from transcript_mcp.page import Asked, Watch, WebPage, answered, done, looked_at, stamp
 
-__all__ = ["MailRoom"]
+__all__ = ["MailPage"]
 
 _FIRST: Final = 100
 """Rows of a list in an answer, unless the page asks for more, up to ``MOST``."""
 
 
-class MailRoom:
+class MailPage(WebPage):
     """The mail as the page shows it; looking changes nothing. Its functions run in threads."""
 
     def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
@@ -165,6 +165,11 @@ class MailRoom:
         if released.job is not None:
             self._told(claims_uri(project.key))
         return showing.shown_released(released, self._service.archived(released.job))
+
+    @property
+    def watch(self) -> Watch:
+        """See ``WebPage.watch``."""
+        return looked_at(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """The database as it is now. Its files change before what was written can be read."""

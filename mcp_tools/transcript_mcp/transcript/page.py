@@ -17,7 +17,7 @@ from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.turns.speakers import id_at
-from transcript_mcp.page import Asked, Tell, answered, as_json, done
+from transcript_mcp.page import Asked, Tell, Watch, WebPage, answered, as_json, done
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import paging, posting
 from transcript_mcp.transcript.paging import Stretch
@@ -28,7 +28,7 @@ from transcript_mcp.transcript.turns import turns_of_bots
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import PostStatus
 
-__all__ = ["Chats", "GroupsRoom"]
+__all__ = ["Chats", "GroupsPage"]
 
 _PAGE: Final = 60
 _MOST: Final = 200
@@ -55,7 +55,7 @@ class Chats:
     idle: float
 
 
-class GroupsRoom:
+class GroupsPage(WebPage):
     """The record as the page shows it. Its functions run in threads."""
 
     def __init__(self, chats: Chats) -> None:
@@ -198,7 +198,12 @@ class GroupsRoom:
 
     # -- what is new
 
-    async def watch(self, tell: Tell, looked: Callable[[], None]) -> None:
+    @property
+    def watch(self) -> Watch:
+        """See ``WebPage.watch``."""
+        return self._watch
+
+    async def _watch(self, tell: Tell, looked: Callable[[], None]) -> None:
         """Tell of new messages, decisions, posts and members, by chat where that is known."""
         with self._record.signals.listen(*_NEWS) as ear:
             before = await in_thread(self._look)

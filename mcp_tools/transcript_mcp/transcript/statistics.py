@@ -24,13 +24,13 @@ from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.gaps import HISTORY
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.store.spoken import Speaker, Spoken
-from transcript_mcp.page import Asked, as_json
+from transcript_mcp.page import Asked, WebPage, as_json
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript.latest import Latest
 from transcript_mcp.transcript.page import Chats
 from transcript_mcp.transcript.positions import said
 
-__all__ = ["StatisticsRoom"]
+__all__ = ["StatisticsPage"]
 
 _DAYS: Final = 14
 _MOST_DAYS: Final = 100
@@ -43,7 +43,7 @@ _WITHIN: Final = (5, 15, 30, 60, 180, 600)
 """Seconds; what took longer stands behind the last."""
 
 
-class StatisticsRoom:
+class StatisticsPage(WebPage):
     """The record in numbers, as a page shows them."""
 
     def __init__(self, chats: Chats, settings: Settings) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.output import listed
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.files.lock import is_held
 from nanobot_transcript.finding import Finding
 
@@ -36,7 +37,12 @@ class _Answer:
 def check(loaded: "Settings") -> list[Finding]:
     """Findings about the hub, Agent Assistant and the IO bridge. Changes nothing; waits two seconds at the most."""
     from nanobot_transcript.settings.addresses import url_of
+    from transcript_mcp.rooms import offered
 
+    try:
+        offered(loaded.hub.servers)
+    except ConfigError as error:
+        return [Finding("hub", "error", str(error), error.hint)]
     if loaded.hub.port == 0:
         return [Finding("hub", "info", said("hub.port is 0: only the hub itself knows where it listens."))]
     url = url_of(loaded.hub.host, loaded.hub.port)

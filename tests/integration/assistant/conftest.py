@@ -17,7 +17,7 @@ from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
+from transcript_mcp.room import OpenRoom
 
 
 class Hub:
@@ -37,7 +37,7 @@ async def running_hub(folder: Path, chat: str = "", **tokens: str) -> AsyncItera
     known = Tokens(askers=tokens, local=True)
     server = build_server(assistant, lambda ctx: known.asks_in(ctx.who), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = Room(server, routes=lambda: routes(assistant, known), own_access=True)
+    room = OpenRoom(server, routes=lambda: routes(assistant, known), own_access=True)
     async with listening(create_app(Settings(), {"assistant": room})) as url:
         yield Hub(url, assistant, known)
 

@@ -20,9 +20,12 @@ from support.mcp_client import connected
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.settings.opening import Opening
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import build_rooms
 from transcript_mcp.io_bridge import Bridge
+from transcript_mcp.io_bridge.routes import Routes
+from transcript_mcp.io_bridge.server import bridge_from, build_server
+from transcript_mcp.room import OpenRoom
 
 TOKEN, AGENT = "0123456789abcdef", "fedcba9876543210"
 
@@ -38,12 +41,15 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         async def start(**sections: dict[str, Any]) -> Person:
             hub = {"data_dir": tmp_path / "hub", **sections.pop("hub", {})}
             settings = Settings.model_validate({"hub": hub, **sections})
-            rooms = build_rooms(settings, ["io"])
-            serving = listening(create_app(settings, rooms))
+            opening = Opening(settings)
+            bridge = bridge_from(settings, opening)
+            server = build_server(bridge)
+            server.on_close(opening.close)
+            serving = listening(create_app(settings, {"io": OpenRoom(server, Routes(bridge))}))
             url = await serving.__aenter__()
             stack.append(serving)
             person = Person(http, url)
-            person.bridge = rooms["io"].core
+            person.bridge = bridge
             return person
 
         yield start

@@ -10,7 +10,7 @@ from support.hubs import listening, mailbox_server, small_server
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
+from transcript_mcp.room import OpenRoom
 
 StartHub = Callable[..., Awaitable[str]]
 
@@ -22,7 +22,7 @@ async def hub() -> AsyncIterator[StartHub]:
 
         async def start(filebox: dict[str, Any] | None = None, **settings: Any) -> str:
             chosen = Settings.model_validate({"hub": settings, "filebox": filebox or {}})
-            rooms = {"small": Room(small_server()), "filebox": Room(mailbox_server())}
+            rooms = {"small": OpenRoom(small_server()), "filebox": OpenRoom(mailbox_server())}
             return await stack.enter_async_context(listening(create_app(chosen, rooms)))
 
         yield start

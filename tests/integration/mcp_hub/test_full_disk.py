@@ -13,7 +13,7 @@ from support.loop_clock import later
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.disks import EVERY
-from transcript_mcp.hub.rooms import Room
+from transcript_mcp.room import OpenRoom
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def test_a_hub_is_not_ready_while_a_disk_with_its_data_is_full(disk: Path,
     place[kept].mkdir()
     folders = {"hub": {"data_dir": place["hub"]}, "mail": {"store": place["mail"]}, "store": {"dir": place["store"]}}
     filler = disk / "filler"
-    app = create_app(Settings.model_validate(folders), {"small": Room(small_server())})
+    app = create_app(Settings.model_validate(folders), {"small": OpenRoom(small_server())})
     async with listening(app) as url, ClientSession() as http:
 
         async def ready() -> tuple[int, str]:

@@ -13,7 +13,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
+from transcript_mcp.room import OpenRoom
 from transcript_mcp.sdk import Server
 
 pytestmark = pytest.mark.mcp
@@ -225,7 +225,7 @@ async def test_a_tool_that_ends_the_process_ends_its_call_only(
         """Ends the process."""
         raise SystemExit(3)
 
-    async with listening(create_app(Settings(), {"small": Room(server)})) as url:
+    async with listening(create_app(Settings(), {"small": OpenRoom(server)})) as url:
         for _ in range(2):
             status, answer = await posted(http, f"{url}/mcp", call(tool))
             assert (status, answer["result"]["isError"]) == (200, True)
@@ -268,7 +268,7 @@ async def test_a_call_ends_when_its_client_has_left(http: ClientSession) -> None
             ended.set()
         return "done"
 
-    async with listening(create_app(Settings(), {"small": Room(server)})) as url:
+    async with listening(create_app(Settings(), {"small": OpenRoom(server)})) as url:
         asking = asyncio.create_task(posted(http, f"{url}/mcp", call("wait")))
         await asyncio.wait_for(begun.wait(), PATIENCE)
         asking.cancel()
@@ -311,7 +311,8 @@ async def test_it_lives_inside_of_another_application(http: ClientSession, hub: 
     outer = web.Application()
     outer.router.add_get("/mine", mine)
     outer.add_subapp(
-        "/hub", create_app(Settings.model_validate({"hub": {"tokens": {"me": TOKEN}}}), {"small": Room(small_server())})
+        "/hub",
+        create_app(Settings.model_validate({"hub": {"tokens": {"me": TOKEN}}}), {"small": OpenRoom(small_server())}),
     )
     async with listening(outer) as url:
         async with http.get(f"{url}/mine") as answer:
@@ -325,7 +326,9 @@ async def test_it_lives_inside_of_another_application(http: ClientSession, hub: 
 
 def test_an_open_hub_for_other_machines_is_refused_with_the_fix() -> None:
     with pytest.raises(ConfigError) as refusal:
-        create_app(Settings.model_validate({"hub": {"host": "0.0.0.0"}}), {"small": Room(Server("small", version="1"))})
+        create_app(
+            Settings.model_validate({"hub": {"host": "0.0.0.0"}}), {"small": OpenRoom(Server("small", version="1"))}
+        )
     assert "HUB__TOKENS__" in refusal.value.hint
 
 
@@ -334,8 +337,8 @@ async def test_what_a_room_serves_beside_mcp_needs_the_hubs_token_unless_it_look
         return web.Response(text="hello")
 
     rooms = {
-        "shut": Room(Server("shut", version="1"), lambda: [web.get("/shut/hello", hello)]),
-        "open": Room(Server("open", version="1"), lambda: [web.get("/open/hello", hello)], own_access=True),
+        "shut": OpenRoom(Server("shut", version="1"), lambda: [web.get("/shut/hello", hello)]),
+        "open": OpenRoom(Server("open", version="1"), lambda: [web.get("/open/hello", hello)], own_access=True),
     }
     app = create_app(Settings.model_validate({"hub": {"tokens": {"me": TOKEN}}}), rooms)
     async with listening(app) as url, ClientSession() as http:

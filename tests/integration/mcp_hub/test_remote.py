@@ -24,7 +24,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
+from transcript_mcp.room import OpenRoom
 from transcript_mcp.sdk import Server
 
 pytestmark = pytest.mark.mcp
@@ -242,7 +242,7 @@ class Slow:
         return "蓝" * 1_000_000
 
     def listening(self, port: int) -> AbstractAsyncContextManager[str]:
-        return listening(create_app(Settings(), {"mail": Room(self.server)}), port, grace=0.2)
+        return listening(create_app(Settings(), {"mail": OpenRoom(self.server)}), port, grace=0.2)
 
 
 async def test_what_the_client_cancels_is_cancelled_in_the_hub(place: Place) -> None:

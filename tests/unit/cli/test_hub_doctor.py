@@ -145,3 +145,13 @@ def test_tokens_that_open_questions_alone_are_told_of_where_the_hub_has_its_own(
 
 def test_a_hub_at_any_free_port_is_not_looked_for(tmp_path: Path) -> None:
     assert found(tmp_path, 0)["hub"][0] == "info"
+
+
+def test_a_server_that_there_is_not_is_named(tmp_path: Path) -> None:
+    findings = found(tmp_path, free_port(), hub={"servers": ["mail", "mial"]})
+    assert findings == {
+        "hub": (
+            "error",
+            "hub.servers names 'mial', which is no server. The servers: transcript, filebox, mail, io, assistant.",
+        )
+    }

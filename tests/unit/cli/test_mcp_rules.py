@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
 
-from nanobot_transcript.cli.mcp_rules import SECTIONS, block, with_block, without_block
+from nanobot_transcript.cli.mcp_rules import block, rules_of, with_block, without_block
 from nanobot_transcript.errors import ConfigError
 
 FILE = Path("AGENTS.md")
@@ -28,7 +28,7 @@ def test_an_agent_is_told_of_the_servers_that_are_there_and_of_no_others() -> No
 
 def test_a_block_is_short() -> None:
     assert len(MORE.splitlines()) <= 25
-    assert all(len(line) <= 120 for section in SECTIONS.values() for line in section.splitlines())
+    assert all(len(line) <= 120 for section in rules_of().values() for line in section.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from nanobot_transcript.cli import main
 from nanobot_transcript.cli.serve import _addresses, listening_at
 from nanobot_transcript.settings import Settings
 
@@ -66,3 +67,11 @@ def test_pages_that_are_closed_are_told_of_with_the_line_that_opens_them(section
 def test_the_token_of_people_is_never_told() -> None:
     said = [*_addresses(PAGE, Settings.model_validate({"hub": PEOPLE}), ())]
     assert said == [f"The page for people: {PAGE}?token=TOKEN, with hub.page_token for TOKEN."]
+
+
+def test_a_server_that_there_is_not_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_HUB__SERVERS", '["mial"]')
+    assert main(["serve", "--port", "0"]) == 2
+    assert "hub.servers names 'mial'" in capsys.readouterr().err

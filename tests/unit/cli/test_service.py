@@ -246,6 +246,7 @@ def test_a_terminal_that_does_not_know_a_secret_changes_nothing_about_it(
     [
         (("serve", "--host", "0.0.0.0"), "without a token"),
         (("serve", "--config", "none.yaml"), "no configuration file"),
+        (("serve", "--config", "misnamed.yaml"), "hub.servers names 'mial'"),
         (("serve", "--port", "99999"), "hub.port"),
         (("run",), "no configuration file was read"),
         (("run", "-c", "bots.yaml", "--agent", "Nobody"), "Nobody"),
@@ -258,6 +259,7 @@ def test_a_terminal_that_does_not_know_a_secret_changes_nothing_about_it(
 def test_what_would_never_start_is_not_installed(
     call: Call, home: Path, bots: Path, state: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
+    Path("misnamed.yaml").write_text("hub: {servers: [mial]}\n")
     code, said = call("install", *arguments)
     assert code == 2
     assert sentence in said

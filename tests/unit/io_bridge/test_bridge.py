@@ -12,7 +12,8 @@ from nanobot_transcript.errors import QueueFullError, StoreError
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqlQueueStore
-from transcript_mcp.io_bridge.values import Addressee, Direction, Item
+from transcript_mcp.io_bridge.values import Direction, Item
+from transcript_mcp.room import Addressee
 
 MakeBridge = Callable[..., Bridge]
 

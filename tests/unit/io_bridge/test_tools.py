@@ -13,7 +13,7 @@ from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.io_bridge import Bridge, Limits
 from transcript_mcp.io_bridge.server import build_server
 from transcript_mcp.io_bridge.tools import Tools
-from transcript_mcp.io_bridge.unasked import Addressee
+from transcript_mcp.room import Addressee
 from transcript_mcp.sdk import Content, Text
 from transcript_mcp.sdk.testing import InMemoryClient
 

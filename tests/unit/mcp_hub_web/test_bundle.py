@@ -14,8 +14,8 @@ from support.hubs import listening, small_server
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import Room
 from transcript_mcp.hub.web.bundle import DIST, Bundle
+from transcript_mcp.room import OpenRoom
 
 ROOT = Path(__file__).parents[3]
 BUILT = sorted(path.relative_to(DIST).as_posix() for path in DIST.rglob("*") if path.is_file())
@@ -59,7 +59,7 @@ def test_the_page_names_built_files_only_and_holds_no_script() -> None:
 
 
 async def test_files_come_packed_to_whoever_takes_them_so() -> None:
-    app = create_app(Settings(), {"small": Room(small_server())})
+    app = create_app(Settings(), {"small": OpenRoom(small_server())})
     sizes = list[int]()
     async with listening(app) as address, ClientSession(address, auto_decompress=False) as session:
         for name in BUILT:
@@ -87,7 +87,7 @@ async def test_files_come_packed_to_whoever_takes_them_so() -> None:
     ],
 )
 async def test_nobody_gets_gzip_who_does_not_take_it(accepted: str, coding: str | None) -> None:
-    app = create_app(Settings(), {"small": Room(small_server())})
+    app = create_app(Settings(), {"small": OpenRoom(small_server())})
     async with (
         listening(app) as address,
         ClientSession(address, auto_decompress=False) as session,
@@ -97,7 +97,7 @@ async def test_nobody_gets_gzip_who_does_not_take_it(accepted: str, coding: str 
 
 
 async def test_a_file_that_a_browser_has_is_not_sent_again_however_it_says_so() -> None:
-    app = create_app(Settings(), {"small": Room(small_server())})
+    app = create_app(Settings(), {"small": OpenRoom(small_server())})
     async with listening(app) as address, ClientSession(address) as session:
         async with session.get("/") as page:
             tag = page.headers["ETag"]
@@ -111,7 +111,7 @@ async def test_a_file_that_a_browser_has_is_not_sent_again_however_it_says_so() 
 
 async def test_the_page_is_open_to_all_and_its_files_are_kept_for_good() -> None:
     settings = Settings.model_validate({"hub": {"tokens": {"me": "a-long-token"}}})
-    app = create_app(settings, {"small": Room(small_server())})
+    app = create_app(settings, {"small": OpenRoom(small_server())})
     script = next(name for name in BUILT if name.endswith(".js"))
     async with listening(app) as address, ClientSession(address) as session:
         async with session.get("/") as page:
@@ -139,7 +139,7 @@ async def test_what_installs_the_page_is_open_to_all_and_asked_for_again_at_each
     kinds = {".png": "image/png", ".webmanifest": "application/manifest+json"}
     files = [name for name in BUILT if "/" not in name and Path(name).suffix in kinds]
     async with (
-        listening(create_app(settings, {"small": Room(small_server())})) as address,
+        listening(create_app(settings, {"small": OpenRoom(small_server())})) as address,
         ClientSession(address) as session,
     ):
         for name in files:

@@ -8,8 +8,9 @@ import pytest
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, LoopLimits
-from transcript_mcp.hub.rooms import build_rooms
-from transcript_mcp.transcript.page import Chats
+from transcript_mcp.hub.web.site import Site
+from transcript_mcp.rooms import open_rooms
+from transcript_mcp.transcript.page import GroupsPage
 from transcript_mcp.transcript.turns import turns_of_bots
 
 START = 1_763_600_000_000
@@ -71,9 +72,11 @@ def test_a_count_begins_anew_after_the_silence_of_the_settings() -> None:
 
 def test_the_silence_of_the_settings_reaches_the_page(tmp_path: Path) -> None:
     settings = Settings.model_validate({"store": {"dir": tmp_path}, "turns": {"idle_reset": 30}})
-    record = build_rooms(settings, ["transcript"])["transcript"].core
-    assert isinstance(record, Chats)
-    assert record.idle == 30.0
+    room = open_rooms(settings, ["transcript"])["transcript"]
+    assert room.pages is not None
+    page = room.pages(Site(settings, {}))["groups"]
+    assert isinstance(page, GroupsPage)
+    assert page._idle == 30.0
 
 
 def test_no_more_is_looked_at_than_the_guard_is_shown() -> None:

@@ -11,7 +11,7 @@ from support.web_home import PROJECT, WebHome
 
 from nanobot_transcript.errors import ConfigError
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import build_rooms
+from transcript_mcp.rooms import open_rooms
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -106,7 +106,7 @@ async def test_without_a_token_for_people_the_pages_of_a_hub_with_tokens_are_clo
     home: WebHome, section: str
 ) -> None:
     chosen = home.settings(**{section: {"tokens": {"codex": AGENT}}})
-    async with listening(create_app(chosen, build_rooms(chosen, ["mail"]))) as address, ClientSession(address) as http:
+    async with listening(create_app(chosen, open_rooms(chosen, ["mail"]))) as address, ClientSession(address) as http:
         for token, status in (("", 401), (PERSON, 401), (AGENT, 403)):
             for path in ("/api/about", "/api/mail/projects", "/api/events"):
                 async with http.get(path, headers=with_token(token)) as answer:
@@ -115,7 +115,7 @@ async def test_without_a_token_for_people_the_pages_of_a_hub_with_tokens_are_clo
 
 async def test_a_token_for_people_closes_the_hub_to_everybody_else(home: WebHome) -> None:
     chosen = home.settings(hub={"page_token": PERSON})
-    async with listening(create_app(chosen, build_rooms(chosen, ["mail"]))) as address, ClientSession(address) as http:
+    async with listening(create_app(chosen, open_rooms(chosen, ["mail"]))) as address, ClientSession(address) as http:
         for path in ("/api/mail/projects", "/metrics", "/mcp/mail"):
             async with http.get(path) as answer:
                 assert answer.status == 401

@@ -14,7 +14,7 @@ from support.web_home import WebHome
 
 from transcript_mcp.assistant import wire
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import build_rooms
+from transcript_mcp.rooms import open_rooms
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -31,7 +31,7 @@ async def url(home: WebHome) -> AsyncIterator[str]:
         },
         assistant={"tokens": {"ada": ADA}},
     )
-    async with listening(create_app(chosen, build_rooms(chosen, ["assistant"]))) as address:
+    async with listening(create_app(chosen, open_rooms(chosen, ["assistant"]))) as address:
         yield address
 
 

@@ -14,10 +14,10 @@ from support.web_home import CHAT, PROJECT, WebHome
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.relevance import Reason
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.rooms import build_rooms
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.claims import Claims
 from transcript_mcp.mail.values import Draft
+from transcript_mcp.rooms import open_rooms
 from transcript_mcp.sdk.testing import InMemoryClient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -282,7 +282,7 @@ async def test_a_long_thread_and_long_lists_are_read_to_their_ends(page: ClientS
 
 async def test_who_watches_an_inbox_hears_when_a_person_writes(home: WebHome) -> None:
     chosen = home.settings()
-    rooms = build_rooms(chosen, ["mail"])
+    rooms = open_rooms(chosen, ["mail"])
     client = InMemoryClient(rooms["mail"].server)
     await client.subscribe("resource://inbox/BlueLake")
     async with listening(create_app(chosen, rooms)) as address, ClientSession(address) as page:
@@ -327,7 +327,7 @@ async def test_a_person_releases_a_claim_or_all_of_an_agents(page: ClientSession
 
 async def test_who_watches_claims_hears_when_a_person_releases_some(home: WebHome) -> None:
     chosen = home.settings()
-    rooms = build_rooms(chosen, ["mail"])
+    rooms = open_rooms(chosen, ["mail"])
     client = InMemoryClient(rooms["mail"].server)
     hold(home, "/srv/watched", "a.py")
     await client.subscribe("resource://claims//srv/watched")

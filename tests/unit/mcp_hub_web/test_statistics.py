@@ -25,7 +25,7 @@ from transcript_mcp.hub import create_app
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript.latest import Latest
 from transcript_mcp.transcript.page import Chats
-from transcript_mcp.transcript.statistics import StatisticsRoom, _verdicts
+from transcript_mcp.transcript.statistics import StatisticsPage, _verdicts
 
 pytestmark = pytest.mark.asyncio
 
@@ -265,7 +265,7 @@ async def test_the_record_is_counted_once_at_a_time_and_other_work_goes_on_meanw
         return await handler(request)
 
     app = web.Application(middlewares=[noting])
-    app.add_routes(StatisticsRoom(Chats(slow, [], 60), Settings()).routes())
+    app.add_routes(StatisticsPage(Chats(slow, [], 60), Settings()).routes())
     async with listening(app) as url, ClientSession(url) as http:
         asking = [asyncio.ensure_future(http.get("/api/statistics")) for _ in range(3)]
         await until(lambda: len(came) == 3 and slow.reading)

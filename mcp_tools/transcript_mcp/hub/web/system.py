@@ -3,7 +3,6 @@
 import platform
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,31 +12,25 @@ from aiohttp import web
 
 from nanobot_transcript import __version__
 from nanobot_transcript.conversation.decision import PRIVATE
-from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.hub.rooms import Room
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.recent import Recent
-from transcript_mcp.io_bridge.bridge import Bridge
-from transcript_mcp.mail.service import MailService
-from transcript_mcp.page import Asked, answered
-from transcript_mcp.transcript.page import Chats
+from transcript_mcp.page import Asked, Watch, WebPage, answered, looked_at
+from transcript_mcp.room import OpenRoom, Stored
 
-__all__ = ["SystemRoom"]
+__all__ = ["SystemPage"]
 
 _PACKAGES: Final = ("mcp", "aiohttp", "nanobot-ai", "lark-oapi")
 
 
-class SystemRoom:
+class SystemPage(WebPage):
     """The hub itself as the page shows it."""
 
     def __init__(
-        self, settings: Settings, rooms: Mapping[str, Room], events: Events, recent: Recent, offered: list[str]
+        self, settings: Settings, rooms: Mapping[str, OpenRoom], events: Events, recent: Recent, offered: list[str]
     ) -> None:
         self._settings = settings
         self._rooms = rooms
@@ -74,6 +67,11 @@ class SystemRoom:
             "problems": self._recent.problems(),
         }
 
+    @property
+    def watch(self) -> Watch:
+        """See ``WebPage.watch``."""
+        return looked_at(self.look)
+
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """How many problems there were, how many clients, and what was noted of answers in private: of groups their
         page tells.
@@ -86,7 +84,7 @@ class SystemRoom:
         }
 
     def _records(self) -> Iterator[Record]:
-        return (room.core.record for room in self._rooms.values() if isinstance(room.core, Chats))
+        return (room.record for room in self._rooms.values() if room.record is not None)
 
     def _answers(self) -> list[dict[str, Any]]:
         """Of the last 24 hours, by bot: how many answers came to an end, how many failed, the newest of those, and what
@@ -97,48 +95,19 @@ class SystemRoom:
         return [asdict(each) | _rates(each) for answers in found for each in answers if each.judged]
 
     def _stores(self) -> Iterator[dict[str, Any]]:
-        for room in self._rooms.values():
-            if isinstance(room.core, Chats):
-                for each in room.core.record.usage():
-                    yield _store(each.part, each.where, each.bytes, each.count)
-            elif isinstance(room.core, MailService):
-                places = room.core.mail.places
-                yield _store("mail", places.database, sum(_database(places.database)), None)
-                archive = places.root / "projects"
-                yield _store("archive", archive, *folder_size(archive))
-            elif isinstance(room.core, FileBox):
-                yield from _mailboxes(room.core)
-        yield from self._own()
-
-    def _own(self) -> Iterator[dict[str, Any]]:
-        """What lies in the hub's own folder: the questions, the queues, and the rest."""
+        """What each room keeps; in the end what lies in the hub's own folder, and what else is there."""
+        kept = [each for room in self._rooms.values() if room.stored is not None for each in room.stored()]
         folder = self._settings.hub.data_dir
+        own = sorted((each for each in kept if Path(each.where).parent == folder), key=lambda each: each.name)
         size, count = folder_size(folder)
-        for name, file, kind in (("questions", "assistant.sqlite3", Assistant), ("queues", "io.sqlite3", Bridge)):
-            if any(isinstance(room.core, kind) for room in self._rooms.values()):
-                found = _database(folder / file)
-                yield _store(name, folder / file, sum(found), None)
-                size, count = size - sum(found), count - len(found)
-        yield _store("hub", folder, max(0, size), max(0, count))
-
-
-def _mailboxes(filebox: FileBox) -> Iterator[dict[str, Any]]:
-    try:
-        roster = filebox.roster()
-    except TranscriptError:
-        return  # there are none, or nobody can tell which
-    sizes = [
-        folder_size(mailbox) for mailbox in {place.mailbox for place in roster.agents.values() if not place.problem}
-    ]
-    yield _store("mailboxes", roster.file, sum(size for size, _ in sizes), sum(count for _, count in sizes))
+        size, count = size - sum(each.bytes for each in own), count - sum(each.files for each in own)
+        rest = Stored("hub", folder, max(0, size), max(0, count))
+        for each in (*(each for each in kept if each not in own), *own, rest):
+            yield {"name": each.name, "path": str(each.where), "bytes": each.bytes, "count": each.count}
 
 
 def _rates(each: Tally) -> dict[str, float]:
     return {"intruded_per_100": round(each.intruded_per_100, 1), "missed_per_100": round(each.missed_per_100, 1)}
-
-
-def _store(name: str, path: Path | str, size: int, count: int | None) -> dict[str, Any]:
-    return {"name": name, "path": str(path), "bytes": size, "count": count}
 
 
 def _versions() -> dict[str, str]:
@@ -149,12 +118,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _database(path: Path) -> list[int]:
-    """The bytes of SQLite's files of a database that are there."""
-    sizes: list[int] = []
-    for ending in ("", "-wal", "-shm"):
-        with suppress(OSError):
-            sizes.append(Path(f"{path}{ending}").stat().st_size)
-    return sizes

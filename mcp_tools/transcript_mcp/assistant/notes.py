@@ -1,4 +1,4 @@
-"""What people write to agents in Agent Assistant, for the IO bridge: neither of the two rooms knows the other."""
+"""What people write to agents here, for the room in which agents get it: neither of the two knows the other."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.unasked import Lent
 from transcript_mcp.assistant.values import Question
 from transcript_mcp.door.identity import Caller, Tokens
-from transcript_mcp.io_bridge.values import Addressee
+from transcript_mcp.room import Addressee
 from transcript_mcp.sdk import Content
 
-__all__ = ["UnaskedMessages"]
+__all__ = ["AgentNotes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class _Shown:
         self.lent.arrived(arrived)
 
 
-class UnaskedMessages:
-    """An ``Unasked`` of the IO bridge. ``largest`` bounds what comes with a message, in bytes."""
+class AgentNotes:
+    """``Notes``. ``largest`` bounds what comes with a message, in bytes."""
 
     def __init__(self, assistant: Assistant, tokens: Tokens, largest: int) -> None:
         self._unasked = assistant.unasked
@@ -37,16 +37,16 @@ class UnaskedMessages:
         self._largest = largest
 
     def news(self, agent: Addressee) -> AbstractContextManager[asyncio.Event]:
-        """See ``Unasked``."""
+        """See ``Notes``."""
         return self._unasked.news(self._question(agent))
 
     async def take(self, agent: Addressee, session: str) -> _Shown | None:
-        """See ``Unasked``."""
+        """See ``Notes``."""
         lent = await self._unasked.lend(self._question(agent), session)
         return None if lent is None else _Shown(shown(written_contents(lent.messages), self._largest), lent)
 
     async def confirm(self, caller: Caller | None, session: str) -> int:
-        """See ``Unasked``."""
+        """See ``Notes``."""
         try:
             scope = self._tokens.asks_in(caller)
         except TokenRefusedError:
@@ -54,7 +54,7 @@ class UnaskedMessages:
         return await self._unasked.confirm(scope, session)
 
     def reaches(self, person: Caller, agent: Addressee) -> bool:
-        """Whether what a person writes to an agent, on the page, is given to it."""
+        """See ``Notes``."""
         try:
             return self._tokens.asks_in(agent.caller) in person.scopes
         except TokenRefusedError:

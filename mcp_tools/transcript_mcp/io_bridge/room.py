@@ -1,0 +1,50 @@
+"""The room of the IO bridge, as the hub and the commands know it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from transcript_mcp.room import OpenRoom, Room, Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from aiohttp.web import AbstractRouteDef
+
+    from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.opening import Opening
+    from transcript_mcp.page import WebPage
+    from transcript_mcp.room import News
+
+__all__ = ["ROOM"]
+
+
+def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> OpenRoom:
+    from transcript_mcp.io_bridge.server import bridge_from, build_server
+    from transcript_mcp.io_bridge.tools import Tools
+
+    bridge = bridge_from(settings, opening)
+    tools = Tools(bridge)
+    server = build_server(bridge, tools)
+    server.on_close(opening.close)
+
+    def routes() -> "Iterable[AbstractRouteDef]":
+        from transcript_mcp.io_bridge.routes import Routes
+
+        return Routes(bridge)()
+
+    def pages(news: "News") -> "Mapping[str, WebPage]":
+        from transcript_mcp.io_bridge.page import IoPage
+
+        return {"io": IoPage(bridge, news)}
+
+    def stored() -> "Iterator[Stored]":
+        from nanobot_transcript.files.usage import database_size
+
+        file = settings.hub.data_dir / "io.sqlite3"
+        size, files = database_size(file)
+        yield Stored("queues", file, size, files=files)
+
+    return OpenRoom(server, routes, pages=pages, stored=stored, hear=tools.hear)
+
+
+ROOM: Final = Room("io", _opened, stdio="relayed", entry="io-bridge", waits=True)

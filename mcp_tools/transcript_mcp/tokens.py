@@ -1,0 +1,20 @@
+"""The tokens that the settings name."""
+
+from nanobot_transcript.settings import Settings
+from transcript_mcp.door.address import is_loopback
+from transcript_mcp.door.identity import Tokens, check_page_token
+
+__all__ = ["tokens_of"]
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens that open the hub of these settings. Raises ConfigError when one would open too much."""
+    settings.require("hub.page_token")  # without its variable everybody would be let in
+    hub = settings.hub
+    tokens, agents, askers = (
+        {name: token.get_secret_value() for name, token in each.tokens.items()}
+        for each in (hub, settings.filebox, settings.assistant)
+    )
+    page_token = hub.page_token.get_secret_value() if hub.page_token is not None else None
+    check_page_token(page_token, {"hub.tokens": tokens, "filebox.tokens": agents, "assistant.tokens": askers})
+    return Tokens(tokens, agents, askers, page_token, local=is_loopback(hub.host))
