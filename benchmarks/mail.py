@@ -235,7 +235,7 @@ class _Hub:
 
 
 def _waits(connection: Any) -> bool:
-    from transcript_mcp.mail.jobs import has_waiting
+    from transcript_mcp.mail.archive.jobs import has_waiting
 
     return has_waiting(connection)
 

@@ -71,8 +71,8 @@ def inbox(
       nanobot-transcript mail inbox BlueLake --unread
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.showing import shown_delivery
         from transcript_mcp.mail.values import InboxQuery
+        from transcript_mcp.mail.views import shown_delivery
 
         who = meant_agent(mail, agent, project)
         query = InboxQuery(_seconds(since), urgent, unread, bodies, limit, before)
@@ -111,7 +111,7 @@ def outbox(
       nanobot-transcript mail outbox GreenCastle --since 2h --bodies
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.showing import shown_letter
+        from transcript_mcp.mail.views import shown_letter
 
         who = meant_agent(mail, agent, project)
         found = mail.outbox(who, since_ts=_seconds(since), include_bodies=bodies, limit=limit, before=before)
@@ -154,7 +154,7 @@ def thread(
       nanobot-transcript mail thread TKT-123
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.showing import shown_letter
+        from transcript_mcp.mail.views import shown_letter
 
         here = meant_project(mail, project) if project is not None or not mail.projects() else project_here(mail)
         found, repos = _thread(mail, thread_id, here, limit, before, elsewhere=project is None), _repos(mail)
@@ -192,7 +192,7 @@ def search(
       nanobot-transcript mail search "发布窗口 OR mig* NOT legacy"
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.search import search as find
+        from transcript_mcp.mail.search.hits import search as find
 
         where = meant_project(mail, project)
         found = find(mail.reader, where.id, query, limit, before)
@@ -234,7 +234,7 @@ def agents(
       nanobot-transcript mail agents --project /abs/path/backend
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.showing import shown_agent
+        from transcript_mcp.mail.views import shown_agent
 
         where = meant_project(mail, project)
         found = mail.agents(where.key, active_only=not everybody)
@@ -266,8 +266,8 @@ def claims(
       nanobot-transcript mail claims --project /abs/path/backend
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.claims import Claims
-        from transcript_mcp.mail.showing import shown_claim
+        from transcript_mcp.mail.claims.ledger import Claims
+        from transcript_mcp.mail.views import shown_claim
 
         where = meant_project(mail, project)
         holder = None if agent is None else meant_agent(mail, agent, where.key).id

@@ -23,8 +23,8 @@ from nanobot_transcript.errors import HubUnreachableError, TranscriptError, Unkn
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
-    from transcript_mcp.mail.guard import Installed, Way
-    from transcript_mcp.mail.layout import MailStore
+    from transcript_mcp.mail.claims.guard import Installed, Way
+    from transcript_mcp.mail.store import MailStore
 
     _Meant: TypeAlias = tuple[MailStore, str, Path, Way]
     """What ``install_guard`` is called with."""
@@ -79,8 +79,8 @@ def install(
     Example:
       nanobot-transcript mail guard install --project /abs/path/backend
     """
-    from transcript_mcp.mail.guard import install_guard
-    from transcript_mcp.mail.showing import shown_guard
+    from transcript_mcp.mail.claims.guard import install_guard
+    from transcript_mcp.mail.views import shown_guard
 
     token = "" if token_file is None else str(token_file.expanduser().absolute())
     find = _here if hub is None else partial(_at_hub, hub)
@@ -96,7 +96,7 @@ def install(
 def _here(path: Path, project: str | None, token_file: str, settings: "LoadedSettings") -> "_Meant":
     """What to install for the mail of the settings."""
     from nanobot_transcript.settings.addresses import url_of
-    from transcript_mcp.mail.guard import Way
+    from transcript_mcp.mail.claims.guard import Way
     from transcript_mcp.mail.mail import AgentMail
 
     with AgentMail(settings.mail.store) as mail:
@@ -106,8 +106,8 @@ def _here(path: Path, project: str | None, token_file: str, settings: "LoadedSet
 
 def _at_hub(hub: str, path: Path, project: str | None, token_file: str, settings: "LoadedSettings") -> "_Meant":
     """What to install for the mail of a hub, which is asked for the project. Raises what ``_asked`` raises."""
-    from transcript_mcp.mail.guard import Way, hub_address, token_file_for
-    from transcript_mcp.mail.layout import MailStore
+    from transcript_mcp.mail.claims.guard import Way, hub_address, token_file_for
+    from transcript_mcp.mail.store import MailStore
 
     store, address = MailStore(settings.mail.store), hub_address(hub)
     file = token_file or token_file_for(store, address, path)
@@ -127,7 +127,7 @@ def _at_hub(hub: str, path: Path, project: str | None, token_file: str, settings
 
 def _asked(hub: str, key: str, token_file: str) -> str:
     """The key under which a hub has a project. Raises HubUnreachableError, UnknownProjectError."""
-    from transcript_mcp.mail.guard_hub import UnaskedError, asked
+    from transcript_mcp.mail.claims.guard_hub import UnaskedError, asked
 
     try:
         return asked(hub, key, "", token_file)[0]
@@ -139,7 +139,7 @@ def _asked(hub: str, key: str, token_file: str) -> str:
 
 
 def _tell(made: "Installed") -> None:
-    from transcript_mcp.mail.guard import HOOKS
+    from transcript_mcp.mail.claims.guard import HOOKS
 
     guards = "{hook} guards the claims of {projects}, and so do {beside} next to it."
     notice(said(guards, hook=made.hook, projects=listed(made.projects), beside=listed(HOOKS[1:])))
@@ -177,8 +177,8 @@ def uninstall(
     Example:
       nanobot-transcript mail guard uninstall
     """
-    from transcript_mcp.mail.guard import uninstall_guard
-    from transcript_mcp.mail.showing import shown_guard_removed
+    from transcript_mcp.mail.claims.guard import uninstall_guard
+    from transcript_mcp.mail.views import shown_guard_removed
 
     with opened_mail(config, store) as mail:
         gone = uninstall_guard(mail.places, path.absolute())

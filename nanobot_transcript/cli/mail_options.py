@@ -82,8 +82,8 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
 def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]":
     """The mail for reading, closed at the end. Makes nothing. Raises UsageError when there is none."""
     from nanobot_transcript.settings.opening import Opening
-    from transcript_mcp.mail.layout import MailStore
     from transcript_mcp.mail.mail import AgentMail
+    from transcript_mcp.mail.store import MailStore
 
     settings = mail_settings(config, store)
     with Opening(settings) as opening, AgentMail(MailStore.of(settings, opening)) as mail:
@@ -180,7 +180,7 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
 
 def project_here(mail: "AgentMail") -> "Project | None":
     """The project of the working directory or the nearest folder above it, up to the root of the git repository."""
-    from transcript_mcp.mail.projects import canonical
+    from transcript_mcp.mail.agents.projects import canonical
 
     known, here = {canonical(project.key): project for project in reversed(mail.projects())}, Path.cwd()
     known |= {project.key: project for project in mail.projects()}
@@ -205,7 +205,7 @@ def more_of(page: "Page[Any] | Thread") -> dict[str, Any]:
 def tell_more(page: "Page[Any] | Thread", how: str | None = None) -> None:
     """Say on stderr how many more there are, and which option shows them."""
     if page.more:
-        from transcript_mcp.mail.showing import many
+        from transcript_mcp.mail.views import many
 
         option = how or f"--before {page.before}"
         notice(said("{count} more; {option} shows them.", count=many(page.more), option=option))

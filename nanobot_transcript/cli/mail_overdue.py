@@ -40,7 +40,7 @@ def overdue(
       nanobot-transcript mail overdue --until 1d
     """
     with opened_mail(config, store) as mail:
-        from transcript_mcp.mail.showing import shown_letter
+        from transcript_mcp.mail.views import shown_letter
 
         where = meant_project(mail, project)
         older_than = max(0.0, mail.now() - (moment_ms(until) or 0.0) / 1000)

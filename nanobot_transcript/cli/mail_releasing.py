@@ -22,7 +22,7 @@ from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from transcript_mcp.mail.claim_values import Claim
+    from transcript_mcp.mail.claims.values import Claim
     from transcript_mcp.mail.values import Agent
 
 __all__ = ["release"]
@@ -52,7 +52,7 @@ def release(
       nanobot-transcript mail release GreenCastle
     """
     with opened_service(config, store) as service:
-        from transcript_mcp.mail.showing import shown_released
+        from transcript_mcp.mail.views import shown_released
 
         where = meant_project(service.mail, project)
         who = meant_agent(service.mail, agent, where.key)

@@ -130,7 +130,7 @@ def _nothing_to_send() -> UsageError:
 
 def _tell(posted: "Posted", *, json: bool) -> None:
     if json:
-        from transcript_mcp.mail.showing import shown_posted
+        from transcript_mcp.mail.views import shown_posted
 
         emit_json(shown_posted(posted))
         return

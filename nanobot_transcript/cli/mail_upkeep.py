@@ -12,7 +12,7 @@ from nanobot_transcript.cli.output import amount, emit_json, notice
 from nanobot_transcript.cli.problems import DONE, NEGATIVE, UsageError
 
 if TYPE_CHECKING:
-    from transcript_mcp.mail.layout import MailStore
+    from transcript_mcp.mail.store import MailStore
 
 __all__ = ["doctor"]
 
@@ -52,7 +52,7 @@ def doctor(
     if accept_loss and not rebuild:
         raise UsageError(said("--accept-loss belongs to --rebuild."), hint=said("Leave it out, or give both."))
     from nanobot_transcript.settings.opening import Opening
-    from transcript_mcp.mail.layout import MailStore
+    from transcript_mcp.mail.store import MailStore
 
     settings = mail_settings(config, store)
     with Opening(settings) as opening:
@@ -66,7 +66,7 @@ def doctor(
 
 
 def _compare(store: "MailStore", *, json: bool) -> None:
-    from transcript_mcp.mail.doctor import examine
+    from transcript_mcp.mail.archive.doctor import examine
 
     found = examine(store)
     wrong = any(finding.severity in ("warning", "error") for finding in found)
@@ -80,8 +80,8 @@ def _compare(store: "MailStore", *, json: bool) -> None:
 
 
 def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
-    from transcript_mcp.mail.rebuilding import rebuild
-    from transcript_mcp.mail.snapshots import slugs
+    from transcript_mcp.mail.archive.rebuild import rebuild
+    from transcript_mcp.mail.archive.snapshots import slugs
 
     if not slugs(store):
         raise UsageError(
@@ -111,7 +111,7 @@ def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
 
 
 def _complete(store: "MailStore", *, json: bool) -> None:
-    from transcript_mcp.mail.completing import Completed, complete
+    from transcript_mcp.mail.archive.repair import Completed, complete
 
     done = complete(store) if store.is_begun else Completed()
     count = done.files
@@ -138,8 +138,8 @@ def _complete(store: "MailStore", *, json: bool) -> None:
 
 def _archived(store: "MailStore") -> bool:
     """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
-    from transcript_mcp.mail.archiver import ArchiverProcess
-    from transcript_mcp.mail.jobs import has_waiting
+    from transcript_mcp.mail.archive.archiver import ArchiverProcess
+    from transcript_mcp.mail.archive.jobs import has_waiting
 
     database = store.opened(_BUSY)
     deadline = time.monotonic() + _PATIENCE

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from transcript_mcp.mail.claim_values import Claim
-    from transcript_mcp.mail.overdue import Overdue
-    from transcript_mcp.mail.search import Hit
+    from transcript_mcp.mail.claims.values import Claim
+    from transcript_mcp.mail.messages.overdue import Overdue
+    from transcript_mcp.mail.search.hits import Hit
     from transcript_mcp.mail.values import Agent, Delivery, Letter
 
 __all__ = [
@@ -75,7 +75,7 @@ def print_overdue(found: "Sequence[Overdue]") -> None:
 
 def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> None:
     """Whole messages, in this order; pictures inside a text are left out. ``repos`` are the projects' archives."""
-    from transcript_mcp.mail.embedded import without_embedded
+    from transcript_mcp.mail.search.embedded import without_embedded
 
     out = console()
     for number, letter in enumerate(letters):

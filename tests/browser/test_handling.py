@@ -13,7 +13,7 @@ from support.web_home import PROJECT, WebHome
 
 from nanobot_transcript.relevance import Reason
 from nanobot_transcript.relevance.decision import Decision, Stage
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
 
 
 def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_page: OpenPage) -> None:

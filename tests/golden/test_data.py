@@ -19,8 +19,8 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, post_id_for
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermarks
-from transcript_mcp.mail.guard import install_guard, uninstall_guard
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims.guard import install_guard, uninstall_guard
+from transcript_mcp.mail.store import MailStore
 
 Run = Callable[..., Any]
 

@@ -41,7 +41,7 @@ from transcript_mcp.door.identity import LOCAL, Tokens
 from transcript_mcp.filebox import ConfigSource, FileBox
 from transcript_mcp.hub import create_app
 from transcript_mcp.io_bridge import SqlQueueStore
-from transcript_mcp.mail.guard import install_guard
+from transcript_mcp.mail.claims.guard import install_guard
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Draft

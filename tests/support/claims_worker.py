@@ -10,7 +10,7 @@ from typing import Any
 
 from support.worker import ready, say
 
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent
 

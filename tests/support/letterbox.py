@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail import jobs
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Agent, Draft, MailOptions, Sent
 
 __all__ = ["BACKEND", "FRONTEND", "Letterbox"]

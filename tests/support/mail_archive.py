@@ -8,8 +8,8 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail import jobs
-from transcript_mcp.mail.layout import Archive, MailStore
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.store import Archive, MailStore
 
 __all__ = ["MailArchive", "git", "message_files"]
 

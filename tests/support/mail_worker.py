@@ -11,9 +11,9 @@ from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail.archiver import ArchiverProcess
-from transcript_mcp.mail.archiving import Archiving
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive.archiver import ArchiverProcess
+from transcript_mcp.mail.archive.rounds import Archiving
+from transcript_mcp.mail.store import MailStore
 
 
 def send_forever(

@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from transcript_mcp.mail import guard_file
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims import guard_file
+from transcript_mcp.mail.store import MailStore
 
 _MARK = "# agent-mail-guard sha256="
 

@@ -11,7 +11,7 @@ from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox.config import ConfigSource
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Draft
 

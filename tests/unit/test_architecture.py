@@ -25,7 +25,10 @@ ROOMS = {
     "mcp_types": ("mcp_tools/transcript_mcp/sdk/_v2.py",),
     "httpx": ("channels/transcript_channels/feishu/",),
     "redis": (),
-    "sqlite3": ("nanobot_transcript/sql/", "mcp_tools/transcript_mcp/mail/guard_hook.py"),  # the hook has no package
+    "sqlite3": (
+        "nanobot_transcript/sql/",
+        "mcp_tools/transcript_mcp/mail/claims/guard_hook.py",
+    ),  # the hook has no package
 }
 
 

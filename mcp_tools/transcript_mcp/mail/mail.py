@@ -7,12 +7,16 @@ from typing import Final, Self, TypeVar
 
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
 from nanobot_transcript.sql.contract import Database, Sql
-from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
-from transcript_mcp.mail.boxes import MOST
-from transcript_mcp.mail.checking import check_count, checked
-from transcript_mcp.mail.layout import Archive, MailStore
+from transcript_mcp.mail.agents import addresses as addressing
+from transcript_mcp.mail.agents import names, projects
+from transcript_mcp.mail.agents import registry as agents
+from transcript_mcp.mail.messages import inboxes as reading
+from transcript_mcp.mail.messages import letters, receipts
+from transcript_mcp.mail.messages.boxes import MOST
+from transcript_mcp.mail.messages.drafts import check_count, checked
+from transcript_mcp.mail.messages.overdue import OVERDUE, Overdue, Whose, overdue, until
 from transcript_mcp.mail.moments import to_the_millisecond
-from transcript_mcp.mail.overdue import OVERDUE, Overdue, Whose, overdue, until
+from transcript_mcp.mail.store import Archive, MailStore
 from transcript_mcp.mail.values import (
     Agent,
     Delivery,

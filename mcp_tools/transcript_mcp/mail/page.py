@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from transcript_mcp.mail import recent, showing
-from transcript_mcp.mail.boxes import MOST
+from transcript_mcp.mail import views as showing
+from transcript_mcp.mail.messages import recent
+from transcript_mcp.mail.messages.boxes import MOST
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.uris import claims_uri, inbox_uris
 from transcript_mcp.mail.values import Draft, InboxQuery, Page
@@ -80,7 +81,7 @@ class MailPage(WebPage):
 
     def thread(self, asked: Asked) -> dict[str, Any]:
         """The newest messages of a conversation, the oldest of them first, and a summary of these."""
-        from transcript_mcp.mail.summary import summarize_letters
+        from transcript_mcp.mail.messages.summary import summarize_letters
 
         limit, before = _stretch(asked, MOST)
         thread = self._mail.thread(asked.text("id"), asked.text("project"), limit=limit, before=before)
@@ -111,7 +112,7 @@ class MailPage(WebPage):
 
     def search(self, asked: Asked) -> dict[str, Any]:
         """Messages of a project by their words; what was found stands between ``**``."""
-        from transcript_mcp.mail.search import search
+        from transcript_mcp.mail.search.hits import search
 
         project = self._mail.project(asked.text("project"))
         limit, before = asked.number("limit", 50, 100), asked.optional("before")

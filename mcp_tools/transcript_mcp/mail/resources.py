@@ -5,10 +5,10 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
-from transcript_mcp.mail import parameters as given
-from transcript_mcp.mail import showing
-from transcript_mcp.mail.boxes import MOST
-from transcript_mcp.mail.projects import checked_key
+from transcript_mcp.mail import arguments as given
+from transcript_mcp.mail import views as showing
+from transcript_mcp.mail.agents.projects import checked_key
+from transcript_mcp.mail.messages.boxes import MOST
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.uris import claims_uri
 from transcript_mcp.mail.values import Agent, InboxQuery

@@ -32,7 +32,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
-        from transcript_mcp.mail.routes import Routes
+        from transcript_mcp.mail.claims.routes import Routes
 
         return Routes(service)()
 

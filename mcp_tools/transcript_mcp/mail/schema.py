@@ -7,7 +7,7 @@ beyond it stands at the end of each table.
 from typing import Final
 
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
-from transcript_mcp.mail.spacing import spaced
+from transcript_mcp.mail.search.spaced import spaced
 
 __all__ = ["SCHEMA", "index_messages"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import nanobot_transcript
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.platform import chat_key
-from transcript_mcp.mail.claim_tools import ClaimTools
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims.tools import ClaimTools
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.resources import Resources
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.tools import Tools
 from transcript_mcp.mail.values import MailOptions
 from transcript_mcp.sdk import Server

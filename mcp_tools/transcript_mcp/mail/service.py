@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail import letters
-from transcript_mcp.mail.archiver import PAUSE, PAUSE_REMOTE, ArchiverProcess, wait_for
-from transcript_mcp.mail.checking import CleanDraft, checked
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.image_links import has_images
+from transcript_mcp.mail.archive.archiver import PAUSE, PAUSE_REMOTE, ArchiverProcess, wait_for
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.messages import letters
+from transcript_mcp.mail.messages.drafts import CleanDraft, checked
+from transcript_mcp.mail.messages.image_links import has_images
 from transcript_mcp.mail.values import Agent, Draft, Project, Sent
 
 if TYPE_CHECKING:
-    from transcript_mcp.mail.images import Policy, Problem
+    from transcript_mcp.mail.messages.images import Policy, Problem
 
 __all__ = ["Announce", "ImageWish", "MailService", "Posted", "ServiceOptions"]
 
@@ -122,7 +122,7 @@ class MailService:
         self.mail.reader.read(lambda db: find(db, clean), None)
 
     def _with_images(self, project: Project, draft: Draft, images: ImageWish) -> tuple[Draft, Sequence["Problem"]]:
-        from transcript_mcp.mail.images import convert
+        from transcript_mcp.mail.messages.images import convert
 
         folder = Path(project.key) if project.key.startswith("/") else None
         repo, policy = self.mail.places.repo(project.slug), images.policy or self.options.image_policy

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from transcript_mcp.mail import parameters as given
-from transcript_mcp.mail import showing
-from transcript_mcp.mail.overdue import OVERDUE
+from transcript_mcp.mail import arguments as given
+from transcript_mcp.mail import views as showing
+from transcript_mcp.mail.messages.overdue import OVERDUE
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.uris import inbox_uri, inbox_uris
 from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
@@ -275,7 +275,7 @@ class Tools:
         before: given.Before = None,
     ) -> dict[str, Any]:
         """Search subjects and bodies of a project, newest first; matches are between ** marks."""
-        from transcript_mcp.mail.search import search
+        from transcript_mcp.mail.search.hits import search
 
         found = search(self._mail.reader, self._mail.project(project_key).id, query, given.bounded(limit), before)
         return showing.shown_found(found)
@@ -287,7 +287,7 @@ class Tools:
         include_examples: Annotated[bool, Field(description="Also show how some messages begin.")] = False,
     ) -> dict[str, Any]:
         """Summarize a thread: participants, key points, decisions, open questions and action items. Uses no model."""
-        from transcript_mcp.mail.summary import summarize_letters
+        from transcript_mcp.mail.messages.summary import summarize_letters
 
         thread = self._mail.thread(thread_id, project_key)
         summary = summarize_letters(thread.letters, include_examples, older=thread.more)

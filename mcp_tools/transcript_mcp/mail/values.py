@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from transcript_mcp.mail.layout import Shard
+from transcript_mcp.mail.store import Shard
 
 __all__ = [
     "IMPORTANCES",

@@ -48,8 +48,8 @@ def _findings(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
 
 
 def _contents(shelf: "Shelf", *, archiving: bool) -> Iterator[Finding]:
-    from transcript_mcp.mail.doctor import glance
-    from transcript_mcp.mail.layout import MailStore
+    from transcript_mcp.mail.archive.doctor import glance
+    from transcript_mcp.mail.store import MailStore
 
     for each in glance(MailStore.on(shelf)):
         if each.check == "archiver" and not archiving:

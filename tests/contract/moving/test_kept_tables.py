@@ -18,9 +18,9 @@ from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
-from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.search import search
+from transcript_mcp.mail.search.hits import search
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Draft
 
 SHOP = "/srv/shop"

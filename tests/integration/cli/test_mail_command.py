@@ -13,7 +13,7 @@ from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_archive import git
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.archive.archiver import ArchiverProcess, wait_for
 
 preload(*HUB)
 

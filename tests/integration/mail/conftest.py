@@ -9,10 +9,10 @@ import pytest
 from support.code_repo import Repo
 from support.mail_hub import HubProcess, StartHub
 
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.guard import install_guard
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims.guard import install_guard
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Agent
 
 

@@ -20,8 +20,8 @@ from support.spawning import SpawnAction, spawning
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.store import MailStore
 
 SLUG = "backend-1f3a"
 OTHER = "前端-9c01"
@@ -37,7 +37,7 @@ class Archivers:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, stderr: int | None = None) -> "subprocess.Popen[bytes]":
-        command, address = [sys.executable, "-m", "transcript_mcp.mail.archiver"], self._store.tables.address
+        command, address = [sys.executable, "-m", "transcript_mcp.mail.archive.archiver"], self._store.tables.address
         told = [str(self._store.root)] if address is None else [str(self._store.root), "told"]
         process = subprocess.Popen([*command, *told], stdin=subprocess.PIPE, stderr=stderr)
         if address is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.claims_worker import COVERED
 from support.spawning import spawning
 
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
 
 PROJECT = "/abs/path/backend"

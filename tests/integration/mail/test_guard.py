@@ -15,11 +15,11 @@ from support.spawning import spawning
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import GuardError
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.guard import install_guard, uninstall_guard
-from transcript_mcp.mail.guard_hook import held_by_others
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims.guard import install_guard, uninstall_guard
+from transcript_mcp.mail.claims.guard_hook import held_by_others
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Agent
 
 DAY = 86_400.0

@@ -5,10 +5,10 @@ import os
 import pytest
 from support.code_repo import Repo
 
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.guard import HOOKS, install_guard, uninstall_guard
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims.guard import HOOKS, install_guard, uninstall_guard
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Agent
 
 HELD = "app/api/users.py"

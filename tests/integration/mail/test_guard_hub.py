@@ -15,12 +15,12 @@ from support.mail_hub import HubProcess, served
 from support.ports import free_port
 
 from nanobot_transcript.errors import GuardError
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.guard import HOOKS, Way, install_guard, uninstall_guard
-from transcript_mcp.mail.guard_hook import held_by_others
-from transcript_mcp.mail.guard_hub import asked
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.claims.guard import HOOKS, Way, install_guard, uninstall_guard
+from transcript_mcp.mail.claims.guard_hook import held_by_others
+from transcript_mcp.mail.claims.guard_hub import asked
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Agent
 
 HELD = "app/api/users.py"

@@ -9,10 +9,11 @@ from support.code_repo import Repo
 from support.old_guard import install_first_version
 
 from nanobot_transcript.errors import GuardError
-from transcript_mcp.mail import doctor, guard_file
-from transcript_mcp.mail.guard import HOOKS, install_guard, uninstall_guard
-from transcript_mcp.mail.guards import outdated
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive import doctor
+from transcript_mcp.mail.claims import guard_file
+from transcript_mcp.mail.claims.guard import HOOKS, install_guard, uninstall_guard
+from transcript_mcp.mail.claims.guards import outdated
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Agent
 
 

@@ -24,8 +24,8 @@ from support.procs import until
 from support.sizes import short_and_full
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail import doctor
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive import doctor
+from transcript_mcp.mail.store import MailStore
 
 PROJECT = "/abs/path/backend"
 SENDERS = 8

@@ -8,13 +8,13 @@ import pytest
 
 from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail import doctor
-from transcript_mcp.mail.completing import complete
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive import doctor
+from transcript_mcp.mail.archive.rebuild import rebuild
+from transcript_mcp.mail.archive.repair import complete
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.rebuilding import rebuild
-from transcript_mcp.mail.search import search
+from transcript_mcp.mail.search.hits import search
 from transcript_mcp.mail.service import ImageWish, MailService, ServiceOptions
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Draft
 
 if TYPE_CHECKING:

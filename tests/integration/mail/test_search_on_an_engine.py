@@ -12,9 +12,9 @@ from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
-from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import index_messages
-from transcript_mcp.mail.search import search
+from transcript_mcp.mail.search.hits import search
+from transcript_mcp.mail.store import MailStore
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.contract import Database, Sql

@@ -12,7 +12,7 @@ from support.procs import Worker, until
 from support.spawning import SpawnAction, spawning
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail import jobs
+from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Draft, InboxQuery
 

@@ -12,8 +12,8 @@ from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_archive import git
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail.archiving import Archiving
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.archive.rounds import Archiving
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.values import Draft
 
 Run = Callable[..., Any]

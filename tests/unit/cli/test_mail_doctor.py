@@ -10,7 +10,7 @@ import pytest
 from support.letterbox import BACKEND, Letterbox
 from support.mail_archive import git
 
-from transcript_mcp.mail.archiving import Archiving
+from transcript_mcp.mail.archive.rounds import Archiving
 
 Run = Callable[..., Any]
 

@@ -14,9 +14,9 @@ from nanobot_transcript.errors import (
     UnregisteredAgentError,
 )
 from nanobot_transcript.sql.contract import Sql
+from transcript_mcp.mail.agents.names import skeleton
+from transcript_mcp.mail.agents.projects import slug
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.names import skeleton
-from transcript_mcp.mail.projects import slug
 from transcript_mcp.mail.values import Draft, MailOptions
 
 

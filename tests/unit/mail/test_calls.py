@@ -13,12 +13,12 @@ from support.mail_desk import resource, told
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail import letters
-from transcript_mcp.mail.checking import checked
-from transcript_mcp.mail.layout import Archive
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.messages import letters
+from transcript_mcp.mail.messages.drafts import checked
 from transcript_mcp.mail.server import build_server
 from transcript_mcp.mail.service import MailService, ServiceOptions
+from transcript_mcp.mail.store import Archive
 from transcript_mcp.mail.values import Draft
 from transcript_mcp.sdk.testing import InMemoryClient
 

@@ -9,11 +9,11 @@ import pytest
 
 from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail import jobs
-from transcript_mcp.mail.claim_values import ClaimOptions
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.layout import Archive, MailStore
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.claims.ledger import Claims
+from transcript_mcp.mail.claims.values import ClaimOptions
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.store import Archive, MailStore
 from transcript_mcp.mail.values import Agent
 
 PROJECT = "/abs/path/backend"

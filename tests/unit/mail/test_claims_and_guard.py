@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
+from transcript_mcp.mail.claims.patterns import covered, is_file_by_look
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.matching import covered, is_file_by_look
 
 PROJECT = "/abs/path/backend"
 FOLDERS = ("src", "docs", "en", "app", "conf.d", "v1.2", ".github", "文档", "cafe\N{COMBINING ACUTE ACCENT}")

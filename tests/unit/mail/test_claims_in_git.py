@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from support.mail_archive import git
 
-from transcript_mcp.mail import jobs
-from transcript_mcp.mail.archiving import Archiving
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.layout import Archive
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.archive.rebuild import rebuild
+from transcript_mcp.mail.archive.rounds import Archiving
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.rebuilding import rebuild
+from transcript_mcp.mail.store import Archive
 
 BACKEND = "/abs/path/backend"
 PATH = "src/api.py"

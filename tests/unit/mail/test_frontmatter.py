@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot_transcript.errors import ArchiveError
-from transcript_mcp.mail.frontmatter import MessageFile, parse, render
+from transcript_mcp.mail.messages.frontmatter import MessageFile, parse, render
 from transcript_mcp.mail.values import Letter
 
 LETTER = Letter(

@@ -12,10 +12,10 @@ import pytest
 from support.mail_archive import NOON, MailArchive, git, message_files
 
 from nanobot_transcript.errors import ArchiveError
-from transcript_mcp.mail import jobs
-from transcript_mcp.mail.gitting import ProjectRepository, commit_message
-from transcript_mcp.mail.jobs import Job
-from transcript_mcp.mail.snapshots import take
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.archive.commits import ProjectRepository, commit_message
+from transcript_mcp.mail.archive.jobs import Job
+from transcript_mcp.mail.archive.snapshots import take
 
 SLUG = "backend-1f3a"
 

@@ -11,7 +11,8 @@ from support.needs import lacks
 from support.old_guard import first_version
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail import guard_file, guard_hook, guard_hub, matching
+from transcript_mcp.mail.claims import guard_file, guard_hook, guard_hub
+from transcript_mcp.mail.claims import patterns as matching
 
 PROJECT = {
     "database": "/store with 'quotes' \" 仓库\udcff\\/mail.sqlite3",

@@ -9,7 +9,7 @@ import pytest
 from support.answering import Answering, answer, dripping, endless, silent
 from support.ports import free_port
 
-from transcript_mcp.mail.guard_hub import UnaskedError, asked, time_limit
+from transcript_mcp.mail.claims.guard_hub import UnaskedError, asked, time_limit
 
 CLAIM = {"agent": "GreenCastle", "path": "src/*.py", "reason": "迁移", "expires_ts": 1_900_000_000.5}
 NOBODY = {"project": "/srv/后端", "claims": []}

@@ -15,13 +15,14 @@ from unit.mail.conftest import in_a_file
 
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.opening import Opening
-from transcript_mcp.mail import doctor, guard_file
-from transcript_mcp.mail.guard import Way, install_guard
-from transcript_mcp.mail.guards import Standing, forget, note, outdated
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.archive import doctor
+from transcript_mcp.mail.claims import guard_file
+from transcript_mcp.mail.claims.guard import Way, install_guard
+from transcript_mcp.mail.claims.guards import Standing, forget, note, outdated
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.server import build_server, service_from
 from transcript_mcp.mail.service import MailService, ServiceOptions
+from transcript_mcp.mail.store import MailStore
 from transcript_mcp.sdk.testing import InMemoryClient
 
 

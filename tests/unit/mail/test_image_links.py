@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from transcript_mcp.mail.image_links import image_links
+from transcript_mcp.mail.messages.image_links import image_links
 
 
 def targets(text: str) -> list[str]:

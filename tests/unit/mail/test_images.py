@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from nanobot_transcript.errors import InvalidLetterError, StoreError
-from transcript_mcp.mail.images import MOST_IMAGES, Converted, convert
-from transcript_mcp.mail.webp import MOST_BYTES, MOST_PIXELS, ImageRefusedError, to_webp
+from transcript_mcp.mail.messages.images import MOST_IMAGES, Converted, convert
+from transcript_mcp.mail.messages.webp import MOST_BYTES, MOST_PIXELS, ImageRefusedError, to_webp
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ from nanobot_transcript.errors import (
     UnregisteredAgentError,
 )
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail import jobs, letters
-from transcript_mcp.mail.checking import checked
-from transcript_mcp.mail.frontmatter import parse
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.messages import letters
+from transcript_mcp.mail.messages.drafts import checked
+from transcript_mcp.mail.messages.frontmatter import parse
 from transcript_mcp.mail.values import Draft, InboxQuery, MailOptions, Sent
 
 DAY = "2025/10/23"

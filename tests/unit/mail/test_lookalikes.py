@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from transcript_mcp.mail.lookalikes import disguised, skeleton
-from transcript_mcp.mail.words import ADJECTIVES, NOUNS
+from transcript_mcp.mail.agents.lookalikes import disguised, skeleton
+from transcript_mcp.mail.agents.words import ADJECTIVES, NOUNS
 
 
 @pytest.mark.parametrize(

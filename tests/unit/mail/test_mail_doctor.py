@@ -14,14 +14,14 @@ from support.mail_archive import git
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ArchiveError, InvalidLetterError, StoreError
-from transcript_mcp.mail import doctor, jobs
-from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
-from transcript_mcp.mail.archiving import Archiving
-from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.completing import complete
-from transcript_mcp.mail.doctor import examine
+from transcript_mcp.mail.archive import doctor, jobs
+from transcript_mcp.mail.archive.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.archive.doctor import examine
+from transcript_mcp.mail.archive.rebuild import rebuild
+from transcript_mcp.mail.archive.repair import complete
+from transcript_mcp.mail.archive.rounds import Archiving
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.rebuilding import rebuild
 from transcript_mcp.mail.values import Draft, InboxQuery, MailOptions
 
 BACKEND = "/abs/path/后端"

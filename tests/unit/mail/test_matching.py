@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from transcript_mcp.mail import matching
-from transcript_mcp.mail.matching import matches, normalised, overlap
-from transcript_mcp.mail.meeting import meetings
+from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims.overlaps import meetings
+from transcript_mcp.mail.claims.patterns import matches, normalised, overlap
 
 MANY = examples(500, 2500)
 

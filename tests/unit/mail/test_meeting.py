@@ -3,8 +3,8 @@
 import itertools
 import random
 
-from transcript_mcp.mail.matching import normalised, overlap
-from transcript_mcp.mail.meeting import meetings
+from transcript_mcp.mail.claims.overlaps import meetings
+from transcript_mcp.mail.claims.patterns import normalised, overlap
 
 NAMES = (
     *("a", "ab", "b.py", "*", "a*", "*.py", "a*.py", "?", "a?b", "**", "[a]", "a[bc]", "*[a]b", "*]b", "a*[b"),

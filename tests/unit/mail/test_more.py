@@ -9,7 +9,7 @@ from support.mail_desk import resource, told
 from unit.mail.conftest import on_both
 
 from nanobot_transcript.errors import InvalidLetterError
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent, Draft, MailOptions
 from transcript_mcp.sdk.testing import InMemoryClient

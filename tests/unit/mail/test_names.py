@@ -3,9 +3,9 @@
 import pytest
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
-from transcript_mcp.mail.guard_hook import own_name
-from transcript_mcp.mail.names import checked_name, is_reserved, normal, pick, reduced, refuse_disguise
-from transcript_mcp.mail.words import ADJECTIVES, NOUNS
+from transcript_mcp.mail.agents.names import checked_name, is_reserved, normal, pick, reduced, refuse_disguise
+from transcript_mcp.mail.agents.words import ADJECTIVES, NOUNS
+from transcript_mcp.mail.claims.guard_hook import own_name
 
 
 def free(_: str) -> bool:

@@ -8,7 +8,7 @@ from support.letterbox import BACKEND, Letterbox
 from support.mail_desk import told
 
 from nanobot_transcript.errors import UnknownProjectError
-from transcript_mcp.mail import projects
+from transcript_mcp.mail.agents import projects
 from transcript_mcp.mail.values import Draft
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from transcript_mcp.mail.query import (
+from transcript_mcp.mail.search.query import (
     LONGEST_PHRASE,
     LONGEST_QUERY,
     MOST_LETTERS,

@@ -19,12 +19,12 @@ from unit.mail.conftest import in_a_file, on_both
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail import reading
-from transcript_mcp.mail.checking import checked
-from transcript_mcp.mail.letters import addressed, put
-from transcript_mcp.mail.showing import shown_letter
-from transcript_mcp.mail.summary import summarize_letters
+from transcript_mcp.mail.messages import inboxes as reading
+from transcript_mcp.mail.messages.drafts import checked
+from transcript_mcp.mail.messages.letters import addressed, put
+from transcript_mcp.mail.messages.summary import summarize_letters
 from transcript_mcp.mail.values import Delivery, Draft, InboxQuery, Letter, MailOptions, Page, Thread
+from transcript_mcp.mail.views import shown_letter
 
 
 def subjects(found: list[Delivery]) -> list[str]:

@@ -3,8 +3,8 @@
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from unit.mail.conftest import on_both
 
-from transcript_mcp.mail import recent
-from transcript_mcp.mail.recent import RecentThread
+from transcript_mcp.mail.messages import recent
+from transcript_mcp.mail.messages.recent import RecentThread
 from transcript_mcp.mail.values import Draft, Page
 
 

@@ -9,10 +9,10 @@ import pytest
 from support.mail_archive import MailArchive, message_files
 from support.procs import until
 
-from transcript_mcp.mail.gitting import ProjectRepository
-from transcript_mcp.mail.jobs import Job
-from transcript_mcp.mail.repacking import Repacking
-from transcript_mcp.mail.repository import loose_objects, packs
+from transcript_mcp.mail.archive.commits import ProjectRepository
+from transcript_mcp.mail.archive.jobs import Job
+from transcript_mcp.mail.archive.packs import Repacking
+from transcript_mcp.mail.archive.repository import loose_objects, packs
 
 SLUG = "backend-1f3a"
 

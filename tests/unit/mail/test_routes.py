@@ -12,7 +12,7 @@ from support.hubs import listening
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.mail import AgentMail
 
 TOKENS = {

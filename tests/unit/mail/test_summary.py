@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from transcript_mcp.mail.summary import Summary, summarize
+from transcript_mcp.mail.messages.summary import Summary, summarize
 
 
 def thread(*said: tuple[str, str] | str) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ from support.web_home import CHAT, PROJECT, WebHome
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.relevance import Reason
 from transcript_mcp.hub import create_app
-from transcript_mcp.mail import jobs
-from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.values import Draft
 from transcript_mcp.rooms import open_rooms
 from transcript_mcp.sdk.testing import InMemoryClient

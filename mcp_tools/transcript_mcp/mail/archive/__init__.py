@@ -1,0 +1,1 @@
+"""Everything in git: carried there, compared, and brought back."""

@@ -1,0 +1,157 @@
+"""Jobs for the archive: put down in the transaction that changes something, carried into git by the archiver.
+
+A job holds the whole content of the files it writes, so that it can be done at any later time, and again: doing it
+twice leaves the same files. Files that are large and named by what is in them (images) lie in the repository's folder
+before the job is put down; the job only names them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from nanobot_transcript.sql.contract import Row, Sql
+from transcript_mcp.mail.messages.boxes import LAST
+
+__all__ = [
+    "Job",
+    "count_waiting",
+    "done",
+    "enqueue",
+    "forget_done",
+    "has_waiting",
+    "outcome",
+    "waiting",
+    "waiting_projects",
+]
+
+_KEPT: Final = 3600.0
+_LARGE: Final = 16 << 20
+_FORGOTTEN_AT_ONCE: Final = 2000
+# Goes from project to project through the index, however many jobs each of them has.
+_PROJECTS: Final = """
+WITH RECURSIVE found (id) AS (
+    SELECT min(project_id) FROM archive_jobs WHERE done_ts IS NULL
+    UNION ALL
+    SELECT (SELECT min(project_id) FROM archive_jobs WHERE done_ts IS NULL AND project_id > found.id)
+    FROM found WHERE found.id IS NOT NULL
+)
+SELECT id, slug FROM found JOIN projects USING (id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """``files`` are texts by path in the repository, ``present`` paths of files that lie there already."""
+
+    seq: int
+    project_id: int
+    slug: str
+    summary: str
+    files: Mapping[str, str]
+    present: Sequence[str]
+    created_ts: float
+
+
+class _Payload(msgspec.Struct, array_like=True):
+    """Copies of a message are the same text: each text stands here once, and files say which one they hold."""
+
+    texts: list[str]
+    files: dict[str, int]
+    present: list[str]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Payload)
+
+
+def enqueue(
+    connection: Sql,
+    project_id: int,
+    summary: str,
+    files: Mapping[str, str],
+    *,
+    now: float,
+    present: Sequence[str] = (),
+) -> int:
+    """Put down a job inside the transaction of what it is about; its number, for ``outcome``.
+
+    ``summary`` is its line in the commit message.
+    """
+    places: dict[str, int] = {}
+    for text in files.values():
+        places.setdefault(text, len(places))
+    payload = _Payload(list(places), {path: places[text] for path, text in files.items()}, list(present))
+    return connection.insert(
+        "INSERT INTO archive_jobs (project_id, summary, payload, created_ts) VALUES (?, ?, ?, ?)",
+        (project_id, " ".join(summary.split()), _encoder.encode(payload), now),
+    )
+
+
+def waiting_projects(connection: Sql) -> dict[int, str]:
+    """The slugs of the projects that have jobs which are not done, by project id."""
+    return {row["id"]: row["slug"] for row in connection.execute(_PROJECTS)}
+
+
+def waiting(connection: Sql, project_id: int, limit: int | None) -> list[Job]:
+    """Jobs of a project that are not done, the oldest first: at most ``limit``, and as many as are not too large.
+
+    All of them with ``limit`` None.
+    """
+    rows = connection.execute(
+        "SELECT seq, project_id, slug, summary, payload, archive_jobs.created_ts FROM archive_jobs"
+        " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL AND project_id = ? ORDER BY seq LIMIT ?",
+        (project_id, LAST if limit is None else limit),
+    )
+    found: list[Job] = []
+    size = 0
+    for row in rows:
+        size += len(row["payload"])
+        if found and limit is not None and size > _LARGE:
+            break
+        found.append(_job(row))
+    rows.close()
+    return found
+
+
+def count_waiting(connection: Sql, project_id: int, limit: int) -> int:
+    """How many jobs of a project are not done, counted up to ``limit``."""
+    inner = "SELECT 1 FROM archive_jobs WHERE done_ts IS NULL AND project_id = ? LIMIT ?"
+    return connection.execute(f"SELECT count(*) FROM ({inner}) AS found", (project_id, limit)).fetchone()[0]
+
+
+def has_waiting(connection: Sql) -> bool:
+    """True while there is something to archive."""
+    return connection.execute("SELECT 1 FROM archive_jobs WHERE done_ts IS NULL LIMIT 1").fetchone() is not None
+
+
+def done(connection: Sql, seqs: Sequence[int], commit_sha: str, now: float) -> None:
+    """Note that these jobs are in a commit."""
+    connection.executemany(
+        "UPDATE archive_jobs SET done_ts = ?, commit_sha = ?, payload = NULL WHERE seq = ?",
+        [(now, commit_sha, seq) for seq in seqs],
+    )
+
+
+def outcome(connection: Sql, seq: int) -> str | None:
+    """The commit that a job became; None while it waits. A job that was done long ago is an empty text."""
+    row = connection.execute("SELECT done_ts, commit_sha FROM archive_jobs WHERE seq = ?", (seq,)).fetchone()
+    if row is None:
+        return ""
+    return row["commit_sha"] if row["done_ts"] is not None else None
+
+
+def forget_done(connection: Sql, now: float) -> bool:
+    """Remove some of the jobs that were done an hour ago; True while there may be more of them."""
+    old = "SELECT seq FROM archive_jobs WHERE done_ts < ? LIMIT ?"
+    removed = connection.execute(
+        f"DELETE FROM archive_jobs WHERE seq IN ({old})", (now - _KEPT, _FORGOTTEN_AT_ONCE)
+    ).rowcount
+    return removed == _FORGOTTEN_AT_ONCE
+
+
+def _job(row: Row) -> Job:
+    payload = _decoder.decode(row["payload"])
+    files = {path: payload.texts[place] for path, place in payload.files.items()}
+    return Job(row["seq"], row["project_id"], row["slug"], row["summary"], files, payload.present, row["created_ts"])

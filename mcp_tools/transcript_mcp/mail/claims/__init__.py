@@ -1,0 +1,1 @@
+"""Files that agents have claimed, and the guard in their repositories."""

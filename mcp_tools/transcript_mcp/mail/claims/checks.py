@@ -1,0 +1,157 @@
+"""What somebody who claims files may say: paths, how long, why."""
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail.claims import braces
+from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims.values import ClaimOptions
+from transcript_mcp.mail.texts import line
+
+__all__ = [
+    "as_they_lie",
+    "bounded",
+    "flag",
+    "paths",
+    "patterns",
+    "reason",
+    "refuse_slips",
+    "ttl",
+    "without_folder_mark",
+]
+
+_LONGEST_REASON: Final = 500
+_RUN: Final = re.compile(r"\{[^{}/]*\.\.[^{}/]*\}")
+
+
+def ttl(ttl_seconds: Any, options: ClaimOptions) -> float:
+    """Seconds within the bounds. Raises InvalidLetterError."""
+    if ttl_seconds is None:
+        return options.default_ttl
+    number = isinstance(ttl_seconds, int | float) and not isinstance(ttl_seconds, bool)
+    shortest, longest = options.shortest_ttl, options.longest_ttl
+    if not number or math.isnan(ttl_seconds) or not shortest <= ttl_seconds <= longest:
+        raise InvalidLetterError(
+            f"A claim can last from {shortest:,.0f} to {longest:,.0f} seconds, not {str(ttl_seconds)[:40]!r}.",
+            hint="Choose the time that the work needs; renew_claims extends it, release_claims ends it.",
+        )
+    return float(ttl_seconds)
+
+
+def paths(given: Any, options: ClaimOptions) -> list[str]:
+    """All paths that are meant: a path alone is what a list of one path is, and braces stand for several.
+
+    Raises InvalidLetterError.
+    """
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
+        raise InvalidLetterError(
+            f"The paths must be a list of at least one path or pattern, not {str(given)[:40]!r}.",
+            hint="For example: src/api/*.py",
+        )
+    if len(listed) > options.max_paths:
+        raise _too_many(f"{len(listed):,} paths", options)
+    found: list[str] = []
+    for path in listed:
+        if isinstance(path, str) and _RUN.search(path):
+            raise InvalidLetterError(
+                f"Ranges such as {{1..3}} are not expanded: {path[:80]}",
+                hint="List each: {1,2,3}, or use a pattern: *.",
+            )
+        found += braces.expanded(path, options.max_paths + 1) if isinstance(path, str) else [path]
+        if len(found) > options.max_paths:
+            raise _too_many(f"more than {options.max_paths:,} paths with the braces expanded", options)
+    return found
+
+
+def refuse_slips(listed: Sequence[str]) -> None:
+    """A claim on a slip of the pen protects nothing, and nobody notices. Raises InvalidLetterError."""
+    for path in listed:
+        if isinstance(path, str) and path != path.strip():
+            raise InvalidLetterError(
+                f"A path begins or ends with a space: {path[:80]!r}",
+                hint="Remove the space. If the file name really has one there, write ? instead.",
+            )
+        if isinstance(path, str) and braces.is_open(path):
+            raise InvalidLetterError(
+                f"Unbalanced brace: {path[:80]}",
+                hint="Close it. If the file name really has a brace, write ? instead.",
+            )
+
+
+def _too_many(said: str, options: ClaimOptions) -> InvalidLetterError:
+    return InvalidLetterError(
+        f"These are {said}; {options.max_paths:,} are allowed.",
+        hint="Name their folder, or use a pattern such as src/**.",
+    )
+
+
+def patterns(given: Sequence[str], root: str) -> list[str]:
+    """The paths as they are kept, each once. Raises InvalidLetterError."""
+    try:
+        return list(dict.fromkeys(matching.normalised(path, root) for path in given))
+    except ValueError as error:
+        raise InvalidLetterError(
+            str(error), hint="Give paths relative to the project's folder: src/api, src/*.py, docs/**."
+        ) from error
+
+
+def as_they_lie(kept: Sequence[str], root: str) -> list[str]:
+    """The paths with the mark of a folder where this machine has one below ``root``, the project's key, whose name
+    looks like a file's."""
+    folder = Path(root)
+    return [f"{path}/" if folder.is_absolute() and _is_folder(folder, path) else path for path in kept]
+
+
+def _is_folder(root: Path, path: str) -> bool:
+    """What lies behind a symbolic link is not the project's: git has the link alone."""
+    if not matching.is_file_by_look(path):
+        return False
+    try:
+        place = root / path
+        return place.is_dir() and place.resolve() == root.resolve() / path
+    except (OSError, RuntimeError):  # a name that no disk has, a loop of links
+        return False
+
+
+def without_folder_mark(kept: str) -> str:
+    """The same for both ways in which a path may be written whose name looks like a file's.
+
+    >>> without_folder_mark("conf.d/"), without_folder_mark("src/*/")
+    ('conf.d', 'src/*/')
+    """
+    path = kept.removesuffix("/")
+    return path if matching.is_file_by_look(path) else kept
+
+
+def bounded(wanted: Collection[str], own: Collection[str], in_project: int, options: ClaimOptions) -> None:
+    """Raises InvalidLetterError when the agent, who has ``own``, or the project would have too many active claims."""
+    new = sum(1 for path in wanted if path not in own)
+    if not new:
+        return
+    if len(own) + new > options.max_of_agent:
+        raise InvalidLetterError(
+            f"You would hold {len(own) + new:,} paths; an agent may hold at most {options.max_of_agent:,}.",
+            hint="Release what you no longer need, or claim folders and patterns such as src/**.",
+        )
+    if in_project + new > options.max_in_project:
+        raise InvalidLetterError(
+            f"The project would have {in_project + new:,} claims; {options.max_in_project:,} are allowed.",
+            hint="list_claims shows who holds them; wait, or ask their holders to release some.",
+        )
+
+
+def flag(exclusive: Any) -> bool:
+    """Raises InvalidLetterError."""
+    if not isinstance(exclusive, bool):
+        raise InvalidLetterError(f"exclusive must be true or false, not {str(exclusive)[:40]!r}.")
+    return exclusive
+
+
+def reason(given: Any) -> str:
+    """One line, may be empty. Raises InvalidLetterError."""
+    return line("reason", " ".join(str(given or "").split()), _LONGEST_REASON, empty=True)

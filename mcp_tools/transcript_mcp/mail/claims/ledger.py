@@ -1,0 +1,331 @@
+"""Claims: agents say which files they work on, for a time, and learn who else does.
+
+Two claims meet when there is a path that both cover (see ``matching``). Shared claims meet peacefully; an exclusive
+one conflicts with any claim of another agent that it meets. The transaction decides who comes first.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from nanobot_transcript.errors import InvalidLetterError
+from nanobot_transcript.sql.contract import Database, Row, Sql
+from transcript_mcp.mail.agents import guests, names
+from transcript_mcp.mail.agents import registry as agents
+from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.claims import checks as claim_checking
+from transcript_mcp.mail.claims import rows as claim_rows
+from transcript_mcp.mail.claims.overlaps import meetings
+from transcript_mcp.mail.claims.values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
+from transcript_mcp.mail.messages.boxes import place_in_list
+from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.texts import amount
+from transcript_mcp.mail.values import Agent, Page
+
+__all__ = ["Claims"]
+
+_SHOWN_PATHS: Final = 5
+_SHOWN_CONFLICTS: Final = 50
+_SHOWN_HELD: Final = 50
+_ACTIVE: Final = "claims.released_ts IS NULL AND claims.expires_ts > :now"
+_HELD: Final = (
+    "SELECT id, agent_id, agent_name, path, exclusive, reason, expires_ts, beside FROM claims"
+    f" WHERE project_id = :project AND {_ACTIVE} ORDER BY id"
+)
+_INSERT: Final = (
+    "INSERT INTO claims (project_id, agent_name, path, exclusive, reason, created_ts, expires_ts, agent_id, beside)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What somebody wants to have, checked. ``key`` is the project's."""
+
+    project_id: int
+    key: str
+    agent: Agent
+    patterns: Sequence[str]
+    exclusive: bool
+    reason: str
+    now: float
+    expires_ts: float
+
+
+class _Held(NamedTuple):
+    """An agent's active claims on the paths that were named, or all of them; the paths on which it has none; and the
+    claims on other paths, where some were named."""
+
+    rows: list[Row]
+    missing: list[str]
+    others: list[Row]
+
+
+class Claims:
+    """The claims of all projects in a mail database. For any process and any thread.
+
+    All calls raise StoreError kinds when the database cannot be read or written; then nothing was changed.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float], options: ClaimOptions | None = None) -> None:
+        """``clock`` gives seconds since 1970."""
+        self.options: ClaimOptions = options or ClaimOptions()
+        self._database: Database = database
+        self._clock: Callable[[], float] = clock
+
+    def claim(
+        self,
+        project_id: int,
+        agent: Agent,
+        paths: Sequence[str],
+        ttl_seconds: float | None = None,
+        *,
+        exclusive: bool = True,
+        reason: str = "",
+    ) -> Claimed:
+        """Claim paths and patterns in a project: all of them, or none when any conflicts with another agent's claim.
+
+        What the agent has claimed already is renewed: it is exclusive or shared as this call says, ends as it says or
+        later, and its reason stays unless one is given. Raises InvalidLetterError.
+        """
+        now = to_the_millisecond(self._clock())
+        listed, bound = claim_checking.paths(paths, self.options), {"project": project_id, "now": now}
+        claim_checking.refuse_slips(listed)
+        key, known = self._database.read(
+            lambda db: (_root(db, project_id), db.execute(_HELD, bound).fetchall()), ("", [])
+        )
+        wish = _Wish(
+            project_id=project_id,
+            key=key,
+            agent=agent,
+            patterns=claim_checking.as_they_lie(claim_checking.patterns(listed, key), key),
+            exclusive=claim_checking.flag(exclusive),
+            reason=claim_checking.reason(reason),
+            now=now,
+            expires_ts=to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options)),
+        )
+        # Thousands of patterns take a while to compare: not while everybody else waits for the transaction's end.
+        refused = _refused(known, wish)
+        if refused is not None:
+            self._database.write(lambda db: agents.touch(db, agent.id, now))
+            return refused
+        compared = {(row["id"], row["exclusive"]) for row in known}
+        return self._database.write(lambda db: self._claim(db, wish, compared))
+
+    def renew(
+        self, project_id: int, agent: Agent, paths: Sequence[str] | None = None, ttl_seconds: float | None = None
+    ) -> Extended:
+        """Let the agent's active claims on these paths, or all it has in the project, last ``ttl_seconds`` from now on.
+
+        None becomes shorter. A claim that has run out is not renewed: somebody else may work there by now. Raises
+        InvalidLetterError.
+        """
+        now = to_the_millisecond(self._clock())
+        expires_ts = to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options))
+        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+
+        def work(db: Sql) -> Extended:
+            agents.touch(db, agent.id, now)
+            held = _held(db, project_id, agent, wanted, now)
+            ends = {row["id"]: max(row["expires_ts"], expires_ts) for row in held.rows}
+            db.executemany("UPDATE claims SET expires_ts = ? WHERE id = ?", [(end, id_) for id_, end in ends.items()])
+            job = self._archived(db, project_id, f"renew: {agent.name}", held.rows, now)
+            return Extended(_paths(held.rows), held.missing, min(ends.values(), default=None), job)
+
+        return self._database.write(work)
+
+    def release(
+        self,
+        project_id: int,
+        agent: Agent,
+        paths: Sequence[str] | None = None,
+        *,
+        by_person: bool = False,
+        only: Sequence[Claim] | None = None,
+    ) -> Released:
+        """Give back the agent's claims on these paths, written as they were claimed, or all it has in the project.
+
+        With ``only`` none but those, whatever the agent has claimed since. When a person does it, it does not count as
+        the agent's activity, and the archive's history says so. Raises InvalidLetterError.
+        """
+        now = to_the_millisecond(self._clock())
+        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        who = f"{names.HUMAN} for {agent.name}" if by_person else agent.name
+        meant = None if only is None else {claim.id for claim in only}
+
+        def work(db: Sql) -> Released:
+            if not by_person:
+                agents.touch(db, agent.id, now)
+            held = _held(db, project_id, agent, wanted, now)
+            rows = [row for row in held.rows if meant is None or row["id"] in meant]
+            db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in rows])
+            job = self._archived(db, project_id, f"release: {who}", rows, now)
+            shown = _paths(held.others[:_SHOWN_HELD])
+            return Released(_paths(rows), held.missing, job, shown, len(held.others) - len(shown))
+
+        return self._database.write(work)
+
+    def held(
+        self, project_id: int, agent: Agent, paths: Sequence[str] | None = None
+    ) -> tuple[list[Claim], Sequence[str]]:
+        """What ``release`` would give back, and the paths that the agent has no claim on. Raises InvalidLetterError."""
+        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        none = _Held([], list(wanted or ()), [])
+        held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
+        return [claim_rows.claim(row) for row in held.rows], held.missing
+
+    def of_others(self, project_id: int, name: str) -> list[Claim]:
+        """The active exclusive claims in a project but for those of the agent ``name``, the oldest first."""
+        sql = (
+            f"{claim_rows.ROWS} WHERE claims.project_id = :project AND {_ACTIVE} AND claims.agent_name <> :name"
+            " ORDER BY claims.id"
+        )
+        bound = {"project": project_id, "name": names.normal(name), "now": self._clock()}
+        rows: list[Row] = self._database.read(lambda db: db.execute(sql, bound).fetchall(), [])
+        return [claim_rows.claim(row) for row in rows if row["exclusive"]]
+
+    def list_claims(
+        self,
+        project_id: int | None = None,
+        agent_id: int | None = None,
+        *,
+        active_only: bool = True,
+        limit: int = 200,
+        before: str | None = None,
+    ) -> Page[Claim]:
+        """Claims of a project, an agent, both or all, the newest first.
+
+        ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+        """
+        listed = (
+            "(:project IS NULL OR claims.project_id = :project) AND (:agent IS NULL OR claims.agent_id = :agent)"
+            f" AND claims.id < :below {f'AND {_ACTIVE}' if active_only else ''}"
+        )
+        bounds = {
+            "project": project_id,
+            "agent": agent_id,
+            "now": self._clock(),
+            "below": place_in_list(before) if before else 2**63 - 1,
+        }
+
+        def work(db: Sql) -> Page[Claim]:
+            sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
+            found = [claim_rows.claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
+            if len(found) < limit or not found:
+                return Page(found)
+            counted = bounds | {"below": found[-1].id}
+            more = db.execute(f"SELECT count(*) FROM claims WHERE {listed}", counted).fetchone()[0]
+            return Page(found, more, str(found[-1].id))
+
+        return self._database.read(work, Page())
+
+    def _claim(self, db: Sql, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
+        """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
+        agents.touch(db, wish.agent.id, wish.now)
+        active = db.execute(_HELD, {"project": wish.project_id, "now": wish.now}).fetchall()
+        refused = _refused([row for row in active if (row["id"], row["exclusive"]) not in compared], wish)
+        if refused is not None:
+            return refused
+        own = {row["path"] for row in active if row["agent_id"] == wish.agent.id}
+        claim_checking.bounded(wish.patterns, own, len(active), self.options)
+        profiles = guests.welcome(db, wish.project_id, wish.key, [wish.agent])
+        same: dict[str, list[Row]] = {path: [] for path in wish.patterns}
+        for row in active:
+            if row["path"] in same:
+                same[row["path"]].append(row)
+        ids = [_grant(db, path, rows, wish) for path, rows in same.items()]
+        kind = "exclusive" if wish.exclusive else "shared"
+        what = f"claim: {wish.agent.name} {kind}"
+        granted = _by_ids(db, ids)
+        job = self._archived(db, wish.project_id, what, granted, wish.now, profiles)
+        return Claimed(wish.patterns, (), min(row["expires_ts"] for row in granted), job)
+
+    def _archived(
+        self,
+        db: Sql,
+        project_id: int,
+        what: str,
+        rows: Sequence[Row],
+        now: float,
+        others: Mapping[str, str] | None = None,
+    ) -> int | None:
+        """The job that writes these claims' files, as they are now, and ``others``."""
+        if not rows:
+            return None
+        files: dict[str, str] = dict(others or {})
+        files.update(claim_rows.claim_file(row) for row in _by_ids(db, [row["id"] for row in rows]))
+        return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
+
+
+def _held(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
+    mine = f"claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE}"
+    sql = f"{claim_rows.ROWS} WHERE {mine} ORDER BY claims.id"
+    rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
+    if wanted is None:
+        return _Held(rows, [], [])
+    kept = claim_checking.patterns(wanted, _root(db, project_id))
+    patterns = {claim_checking.without_folder_mark(path): path for path in kept}
+    named = [claim_checking.without_folder_mark(row["path"]) for row in rows]
+    return _Held(
+        [row for row, path in zip(rows, named, strict=True) if path in patterns],
+        [pattern for path, pattern in patterns.items() if path not in named],
+        [row for row, path in zip(rows, named, strict=True) if path not in patterns],
+    )
+
+
+def _grant(db: Sql, path: str, same: Sequence[Row], wish: _Wish) -> int:
+    """``same`` are the active claims on this very path."""
+    own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
+    if own is not None:
+        db.execute(
+            "UPDATE claims SET exclusive = ?, expires_ts = max(expires_ts, ?),"
+            " reason = coalesce(nullif(?, ''), reason) WHERE id = ?",
+            (wish.exclusive, wish.expires_ts, wish.reason, own),
+        )
+        return own
+    beside = any(not row["beside"] for row in same)
+    values = (wish.project_id, wish.agent.name, path, wish.exclusive, wish.reason)
+    return db.insert(_INSERT, (*values, wish.now, wish.expires_ts, wish.agent.id, beside))
+
+
+def _refused(held: Sequence[Row], wish: _Wish) -> Claimed | None:
+    """The answer when some of what is held is in the way; None when nothing is. Raises InvalidLetterError."""
+    others = [row for row in held if row["agent_id"] != wish.agent.id and (wish.exclusive or row["exclusive"])]
+    met = meetings(wish.patterns, [row["path"] for row in others])
+    if met.found:
+        shown = [_conflict(wish.patterns[here], others[there]) for here, there in met.found[:_SHOWN_CONFLICTS]]
+        return Claimed((), shown, None, None, len(met.found) - len(shown))
+    if not met.complete:
+        raise InvalidLetterError(
+            f"{len(wish.patterns):,} such patterns cannot be compared with the {len(others):,} claims of others.",
+            hint="Claim fewer in one call, or use patterns that start with a folder: src/**/test_*.py.",
+        )
+    return None
+
+
+def _conflict(path: str, row: Row) -> Conflict:
+    return Conflict(
+        path=path,
+        holder=row["agent_name"],
+        pattern=row["path"],
+        reason=row["reason"],
+        expires_ts=row["expires_ts"],
+        exclusive=bool(row["exclusive"]),
+    )
+
+
+def _root(db: Sql, project_id: int) -> str:
+    return db.execute("SELECT human_key FROM projects WHERE id = ?", (project_id,)).fetchone()["human_key"]
+
+
+def _by_ids(db: Sql, ids: Sequence[int]) -> list[Row]:
+    return [db.execute(f"{claim_rows.ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
+
+
+def _paths(rows: Sequence[Row]) -> list[str]:
+    return [row["path"] for row in rows]
+
+
+def _told(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+    return f"{amount(len(paths), 'path')}: {', '.join(paths[:_SHOWN_PATHS])}{more}"

@@ -1,0 +1,40 @@
+"""The HTTP interface of mail beside its tools: what guards ask for that cannot read the database."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from aiohttp import web
+
+from transcript_mcp.mail.claims.ledger import Claims
+from transcript_mcp.mail.service import MailService
+from transcript_mcp.sdk.threads import in_thread
+
+__all__ = ["Routes"]
+
+
+class Routes:
+    """``GET /mail/claims?project_key=…&agent_name=…``. Errors of ours are raised: the hub says them with a status."""
+
+    def __init__(self, service: MailService) -> None:
+        self._mail = service.mail
+        self._claims = Claims(service.mail.reader, service.mail.now)  # a guard does not wait for who writes
+
+    def __call__(self) -> Iterable[web.AbstractRouteDef]:
+        """The routes, for an aiohttp application."""
+        return (web.get("/mail/claims", self._answer),)
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        asked = request.query
+        document = await in_thread(self._found, asked.get("project_key", ""), asked.get("agent_name", ""))
+        return web.Response(body=document, content_type="application/json", headers={"Cache-Control": "no-store"})
+
+    def _found(self, key: str, name: str) -> bytes:
+        """What keeps an agent from changing files: the active exclusive claims of all others in the project."""
+        project = self._mail.project(key)
+        shown: list[dict[str, Any]] = [
+            {"path": each.path, "agent": each.agent, "reason": each.reason, "expires_ts": each.expires_ts}
+            for each in self._claims.of_others(project.id, name)
+        ]
+        document = {"project": project.key, "claims": shown}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")

@@ -1,0 +1,166 @@
+"""The tools for file claims and for the pre-commit guard as clients see them: names, descriptions, bounds."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail import arguments as given
+from transcript_mcp.mail import views as showing
+from transcript_mcp.mail.agents import projects
+from transcript_mcp.mail.service import MailService
+from transcript_mcp.mail.uris import claims_uri
+from transcript_mcp.mail.values import Project
+from transcript_mcp.sdk import Server, Text
+
+__all__ = ["ClaimTools"]
+
+_NOTES: Final = 3
+
+
+class ClaimTools:
+    """One method per tool; ``offer`` registers them."""
+
+    def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
+        """``told`` is called with the URI of a resource that has changed."""
+        self._service = service
+        self._mail = service.mail
+        self._told = told
+
+    def offer(self, server: Server) -> None:
+        """Register all tools."""
+        for function, title, reads in (
+            (self.claim_paths, "Claim files", False),
+            (self.renew_claims, "Renew claims", False),
+            (self.release_claims, "Release claims", False),
+            (self.list_claims, "List claims", True),
+            (self.install_precommit_guard, "Install the pre-commit guard", False),
+            (self.uninstall_precommit_guard, "Remove the pre-commit guard", False),
+        ):
+            server.tool(function, title=title, read_only=reads, idempotent=reads)
+
+    # -- claims
+
+    def claim_paths(
+        self,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        paths: given.Paths = None,
+        paths_list: given.PathsList = None,
+        ttl_seconds: given.Ttl = None,
+        exclusive: Annotated[
+            bool, Field(description="True: nobody else should change them. False: others may claim them, too.")
+        ] = True,
+        reason: given.Reason = "",
+        agent_token: given.Token = None,
+    ) -> dict[str, Any]:
+        """Claim the files you are about to change. Grants all of the paths, or none and says who holds them."""
+        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
+        claimed = self._service.claims.claim(
+            project.id,
+            agent,
+            _needed(_both(paths, paths_list, project)),
+            ttl_seconds,
+            exclusive=exclusive,
+            reason=reason,
+        )
+        shown = showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        return shown | self._noted(project)
+
+    def renew_claims(
+        self,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        paths: Annotated[list[str] | None, given.One, Field(description="Default: all that you hold.")] = None,
+        ttl_seconds: given.Ttl = None,
+        agent_token: given.Token = None,
+    ) -> dict[str, Any]:
+        """Extend your claims, counted from now. No claim becomes shorter."""
+        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
+        extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
+        return showing.shown_extended(extended, self._changed(project, extended.job)) | self._noted(project)
+
+    def release_claims(
+        self,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        paths: Annotated[list[str] | None, given.One, Field(description="Exactly as claimed. Default: all.")] = None,
+        paths_list: given.PathsList = None,
+        agent_token: given.Token = None,
+    ) -> dict[str, Any]:
+        """Release claims when you are done. Reports which of them you did not hold, and what you still hold."""
+        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
+        released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
+        return showing.shown_released(released, self._changed(project, released.job))
+
+    def list_claims(
+        self,
+        project_key: given.Project,
+        agent_name: Annotated[str | None, Field(description="Only this agent's claims.")] = None,
+        active_only: given.Active = True,
+        before: given.Before = None,
+    ) -> list[Any]:
+        """List who is working on which files."""
+        holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
+        project = self._mail.project(project_key)
+        page = self._service.claims.list_claims(project.id, holder, active_only=active_only, before=before)
+        shown = [showing.shown_claim(each) for each in page]
+        told = [showing.told_more(page)] if page.more else []
+        told += self._about_guards(project)
+        return [shown, *map(Text, told)] if told else shown
+
+    # -- the guard
+
+    def install_precommit_guard(
+        self,
+        project_key: given.Project,
+        code_repo_path: given.Folder,
+    ) -> dict[str, Any]:
+        """Block commits, merges and git am on this machine that touch files another agent has claimed.
+
+        Say who you are when you commit: AGENT_NAME=YourName git commit. Default: git's author.
+        """
+        from transcript_mcp.mail.claims.guard import Way, install_guard
+
+        way = Way() if self._mail.file is not None else Way(otherwise=self._service.options.hub)
+        made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path, way)
+        return showing.shown_guard(made)
+
+    def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
+        """Remove the guard from a repository and restore the hooks that were there before."""
+        from transcript_mcp.mail.claims.guard import uninstall_guard
+
+        return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
+
+    # --
+
+    def _noted(self, project: Project) -> dict[str, list[str]]:
+        notes = self._about_guards(project)
+        return {"notes": notes} if notes else {}
+
+    def _about_guards(self, project: Project) -> list[str]:
+        """Which guards do not hold all that the server promises; nothing when all do."""
+        from transcript_mcp.mail.claims.guards import outdated
+
+        found = outdated(self._mail.places, [project.key], in_file=self._mail.file is not None)
+        return [f"{each.told} To renew it: {each.call}" for each in found[:_NOTES]]
+
+    def _changed(self, project: Project, job: int | None) -> str | None:
+        """Tell who watches a project's claims; the commit, where callers wait for it."""
+        if job is not None:
+            self._told(claims_uri(project.key))
+        return self._service.archived(job)
+
+
+def _both(paths: list[str] | None, paths_list: list[str] | None, project: Project) -> list[str] | None:
+    """What was given under either name, by the project's key; None when nothing was."""
+    if paths is None and paths_list is None:
+        return None
+    return [projects.inside(project.key, path) for path in (*(paths or ()), *(paths_list or ()))]
+
+
+def _needed(paths: list[str] | None) -> list[str]:
+    if paths is None:
+        raise InvalidLetterError("There are no paths to claim.", hint='Give them as paths, such as ["src/*.py"].')
+    return paths

@@ -1,0 +1,1 @@
+"""Letters between agents: written, kept, read, and what is in them."""

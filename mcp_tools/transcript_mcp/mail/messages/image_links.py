@@ -1,0 +1,124 @@
+"""The images that a Markdown text refers to, outside of its code.
+
+Every pattern is possessive: the work grows with the length of the text, whatever stands in it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from transcript_mcp.mail.messages.image_forms import html_images, references
+
+__all__ = ["ImageLink", "has_images", "image_links"]
+
+_FENCE: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?P<mark>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)")
+_BLANK: Final = re.compile(r"[ \t>]*+\n?")
+_TICKS: Final = re.compile(r"`++")
+_IMAGE: Final = re.compile(
+    r"(?<!\\)!\[(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+\]\(\s*+"
+    r"(?:<(?P<angle>[^<>\n\0]*+)>|(?P<bare>(?:[^\s()<>\\\0]++|\\.|\((?:[^\s()\\\0]++|\\.)*+\))++))"
+    r"""(?:\s++(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\)))?+\s*+\)""",
+    re.DOTALL,
+)
+_ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLink:
+    """``target`` as it is meant; it is written between ``start`` and ``end`` of the text.
+
+    With ``is_bare`` another one has to stand in quotation marks.
+    """
+
+    start: int
+    end: int
+    target: str
+    is_bare: bool = False
+
+
+def has_images(text: str) -> bool:
+    """False for a text in which there is surely none."""
+    return "![" in text or "<img" in text.lower()
+
+
+def image_links(text: str) -> list[ImageLink]:
+    """All of ``![alt](target "title")`` and ``<img src="target">``, and the lines ``[label]: target`` of
+    ``![alt][label]``, in their order."""
+    if not has_images(text):
+        return []
+    masked = _without_code(text)
+    links: list[ImageLink] = []
+    begins: set[int] = set()
+    for found in _IMAGE.finditer(masked):
+        begins.add(found.start())
+        group = "angle" if found["bare"] is None else "bare"
+        start, end = found.span(group)
+        links.append(ImageLink(start, end, _ESCAPED.sub(r"\1", text[start:end])))
+    links += [
+        ImageLink(place.start, place.end, _ESCAPED.sub(r"\1", target))
+        for place, target in references(masked, text, begins)
+    ]
+    links += [ImageLink(place.start, place.end, target, place.is_bare) for place, target in html_images(masked, text)]
+    return _apart(links)
+
+
+def _apart(links: list[ImageLink]) -> list[ImageLink]:
+    """In their order; of two that lie in each other the first."""
+    apart: list[ImageLink] = []
+    for link in sorted(links, key=lambda each: each.start):
+        if not apart or link.start >= apart[-1].end:
+            apart.append(link)
+    return apart
+
+
+def _without_code(text: str) -> str:
+    """The text with NUL for every character of code, so that places stay the same."""
+    pieces, at = [], 0
+    for start, end in _code(text):
+        pieces += [text[at:start], "\0" * (end - start)]
+        at = end
+    pieces.append(text[at:])
+    return "".join(pieces)
+
+
+def _code(text: str) -> Iterator[tuple[int, int]]:
+    """Where fenced blocks and code spans begin and end. A span ends in its paragraph or is none."""
+    paragraph = at = 0
+    fence, fence_start = "", 0
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark["mark"].startswith(fence) and not mark["rest"].strip():
+                yield fence_start, at + len(line)
+                fence, paragraph = "", at + len(line)
+        elif mark and not (mark["mark"][0] == "`" and "`" in mark["rest"]):
+            yield from _spans(text, paragraph, at)
+            fence, fence_start = mark["mark"], at
+        elif _BLANK.fullmatch(line):
+            yield from _spans(text, paragraph, at)
+            paragraph = at + len(line)
+        at += len(line)
+    if fence:
+        yield fence_start, len(text)
+    else:
+        yield from _spans(text, paragraph, at)
+
+
+def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    runs = [run.span() for run in _TICKS.finditer(text, start, end)]
+    closing: dict[int, list[int]] = {}
+    for place, (begin, stop) in enumerate(runs):
+        closing.setdefault(stop - begin, []).append(place)
+    place = 0
+    while place < len(runs):
+        begin, stop = runs[place]
+        if begin > start and text[begin - 1] == "\\":
+            begin += 1  # the first one is escaped
+        same = closing.get(stop - begin, [])
+        after = bisect_right(same, place)
+        if stop > begin and after < len(same):
+            place = same[after]
+            yield begin, runs[place][1]
+        place += 1

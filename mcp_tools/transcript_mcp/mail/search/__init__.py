@@ -1,0 +1,1 @@
+"""Finding letters by their words."""
