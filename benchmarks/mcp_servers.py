@@ -31,7 +31,7 @@ def ours(place: str) -> None:
 async def _bridged(server: object) -> None:
     from aiohttp import web
 
-    from transcript_mcp.hub.bridge import Bridge
+    from transcript_mcp.hub.asgi import Bridge
     from transcript_mcp.sdk import Server, http_app
 
     assert isinstance(server, Server)

@@ -71,7 +71,7 @@ def mcp(
         warn_of_record(settings)
 
     if remote is not None:
-        from transcript_mcp.hub.remote import serve_remote
+        from transcript_mcp.hub.relay import serve_remote
 
         return asyncio.run(serve_remote(settings, remote))
 

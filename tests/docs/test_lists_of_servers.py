@@ -8,7 +8,7 @@ from support.listed import LANGUAGES, ROOT, differing, first_column, page, spans
 
 from nanobot_transcript.cli.mcp_clients import CLIENTS
 from nanobot_transcript.settings import load_settings
-from transcript_mcp.hub.observing import Metrics
+from transcript_mcp.hub.metrics import Metrics
 from transcript_mcp.rooms import ROOMS, open_rooms
 from transcript_mcp.sdk import Server
 

@@ -157,7 +157,7 @@ def mount(
 ) -> None:
     """Serve an MCP server under these paths through the hub's bridge alone, without what guards the hub."""
     from transcript_mcp.door.guard import CALLER
-    from transcript_mcp.hub.bridge import Bridge
+    from transcript_mcp.hub.asgi import Bridge
 
     bridge = Bridge(http)
 

@@ -13,8 +13,8 @@ from transcript_mcp.door.address import Addresses, is_loopback
 from transcript_mcp.door.bodies import READING
 from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.hub.disks import Disks
-from transcript_mcp.hub.mounting import Mount
-from transcript_mcp.hub.observing import Metrics, observer
+from transcript_mcp.hub.metrics import Metrics, observer
+from transcript_mcp.hub.mounts import Mount
 from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.hub.unreadable import told_in_a_line
 from transcript_mcp.hub.web import Site

@@ -21,7 +21,7 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.bridge import Bridge
+from transcript_mcp.hub.asgi import Bridge
 
 pytestmark = pytest.mark.mcp
 

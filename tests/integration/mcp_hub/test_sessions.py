@@ -17,7 +17,7 @@ from transcript_mcp.door.address import Addresses
 from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.door.identity import Tokens
-from transcript_mcp.hub.mounting import Mount
+from transcript_mcp.hub.mounts import Mount
 from transcript_mcp.hub.sessions import Sessions
 
 pytestmark = pytest.mark.mcp

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from transcript_mcp.assistant.schema import SERVICES
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.hub.observing import METHODS, pattern_of
+from transcript_mcp.hub.metrics import METHODS, pattern_of
 
 __all__ = ["Told", "refusal_of", "way_of", "where_of"]
 

@@ -13,7 +13,7 @@ from transcript_mcp.door.delivery import HttpReceiver
 from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.waits import StoppingError, Waits
-from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
+from transcript_mcp.hub.asgi import GRACE, Bridge, asgi_scope
 from transcript_mcp.hub.plain import (
     VERSION,
     answer_plainly,
