@@ -18,12 +18,12 @@ from aiohttp.http_exceptions import HttpProcessingError
 from nanobot_transcript.errors import InvalidQuestionError, TranscriptError, UnknownQuestionError
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.ids import ShownIds
+from transcript_mcp.assistant.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.refusals import RefusedError, refusal, refusal_of
+from transcript_mcp.assistant.rules import clean_name
 from transcript_mcp.assistant.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Inquiry, Kind
 from transcript_mcp.door.bodies import Arrivals, BodyTooLargeError, CrowdedError
 from transcript_mcp.door.delivery import ClientLeftError, deliver, takes_gzip

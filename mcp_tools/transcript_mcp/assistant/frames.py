@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nanobot_transcript.coordination.clock import by_the_clock
 from transcript_mcp.assistant import wire
-from transcript_mcp.assistant.checking import clean
+from transcript_mcp.assistant.rules import clean
 from transcript_mcp.assistant.values import Choice, Content, Inquiry, Kind, Option, Question, text_of
 
 __all__ = [

@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from nanobot_transcript.errors import TokenRefusedError
-from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.frames import written_contents
+from transcript_mcp.assistant.rules import clean_name
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.unasked import Lent
 from transcript_mcp.assistant.values import Question
+from transcript_mcp.assistant.views import shown
 from transcript_mcp.door.identity import Caller, Tokens
 from transcript_mcp.room import Addressee
 from transcript_mcp.sdk import Content

@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import WSCloseCode, web
 
-from transcript_mcp.assistant.sizes import LARGEST
+from transcript_mcp.assistant.limits import LARGEST
 
 __all__ = ["Outlet"]
 

@@ -12,8 +12,7 @@ from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.assistant import messages
-from transcript_mcp.assistant.searching import expression
-from transcript_mcp.assistant.sizes import LARGEST_PAGE
+from transcript_mcp.assistant.limits import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
 from transcript_mcp.assistant.tables import index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.values import (
@@ -26,6 +25,7 @@ from transcript_mcp.assistant.values import (
     Question,
     text_of,
 )
+from transcript_mcp.assistant.words import expression
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.transactions import OneByOneError, Then, Transactions
 

@@ -20,8 +20,8 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
-from transcript_mcp.assistant.checking import checked, group_chat
-from transcript_mcp.assistant.sizes import LARGEST
+from transcript_mcp.assistant.limits import LARGEST
+from transcript_mcp.assistant.rules import checked, group_chat
 from transcript_mcp.assistant.values import Content, Inquiry, Question, State, text_of
 
 __all__ = ["RemoteDesk"]

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.ids import ShownIds
+from transcript_mcp.assistant.rules import clean_name
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import DEFAULT_LIMIT, Answer, Event, HistoryPage, HistoryQuery, Inquiry, Question
 from transcript_mcp.door.identity import Tokens

@@ -9,9 +9,9 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.gate import Gate
+from transcript_mcp.assistant.limits import LARGEST, MOST_VALUES, SMALL
 from transcript_mcp.assistant.outlet import Outlet
 from transcript_mcp.assistant.screens import REPLIES, Screen, Screens
-from transcript_mcp.assistant.sizes import LARGEST, MOST_VALUES, SMALL
 
 __all__ = ["Sockets"]
 

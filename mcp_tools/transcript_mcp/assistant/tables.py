@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
-from transcript_mcp.assistant.searching import scope_word, spaced
+from transcript_mcp.assistant.words import scope_word, spaced
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.contract import Database

@@ -11,11 +11,11 @@ from uuid import uuid4
 from pydantic import Field
 
 from transcript_mcp.assistant import frames
-from transcript_mcp.assistant.checking import clean
 from transcript_mcp.assistant.forms import answer_by_form
+from transcript_mcp.assistant.rules import clean
 from transcript_mcp.assistant.service import Desk
-from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.views import shown
 from transcript_mcp.sdk import Context, Result, Server
 
 __all__ = ["ToolOptions", "Tools"]

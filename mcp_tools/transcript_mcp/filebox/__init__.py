@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from transcript_mcp.filebox.hooks import Hooks, MailEvent
     from transcript_mcp.filebox.mailbox import Mailbox, Outcome, Thread
     from transcript_mcp.filebox.options import TYPES, FileBoxOptions
-    from transcript_mcp.filebox.searching import Found, Query
+    from transcript_mcp.filebox.search import Found, Query
     from transcript_mcp.filebox.values import BOXES, Draft, Mail, Page, Reading, Sent, ThreadEntry
-    from transcript_mcp.filebox.waiting import wait_for_mail
+    from transcript_mcp.filebox.wait import wait_for_mail
 
 __all__ = [
     "BOXES",
@@ -43,20 +43,20 @@ _WHERE: Final = {
     "Draft": "values",
     "FileBox": "filebox",
     "FileBoxOptions": "options",
-    "Found": "searching",
+    "Found": "search",
     "Hooks": "hooks",
     "Mail": "values",
     "MailEvent": "hooks",
     "Mailbox": "mailbox",
     "Outcome": "mailbox",
     "Page": "values",
-    "Query": "searching",
+    "Query": "search",
     "Reading": "values",
     "Roster": "config",
     "Sent": "values",
     "Thread": "mailbox",
     "ThreadEntry": "values",
-    "wait_for_mail": "waiting",
+    "wait_for_mail": "wait",
 }
 
 

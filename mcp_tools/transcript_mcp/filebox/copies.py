@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.errors import InvalidMailError
+from transcript_mcp.filebox.cache import Views
+from transcript_mcp.filebox.file_names import id_suffix, shown_name
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.message import parsed
-from transcript_mcp.filebox.naming import id_suffix, shown_name
 from transcript_mcp.filebox.values import BOXES, Box, Mail
-from transcript_mcp.filebox.views import Views
 
 __all__ = ["Copy", "copies_of"]
 

@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from typing import Final
 
 from nanobot_transcript.errors import ConfigError, InvalidMailError, MailboxUnavailableError, MailNotFoundError
+from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.copies import Copy, copies_of
+from transcript_mcp.filebox.file_names import file_name, numbered, shown_name
 from transcript_mcp.filebox.files import LARGEST, exists, put
 from transcript_mcp.filebox.folders import MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.intents import announced
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.message import new_message, timestamp
-from transcript_mcp.filebox.naming import file_name, numbered, shown_name
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.thread import entries, joined, with_reply
 from transcript_mcp.filebox.values import Draft, Sent
-from transcript_mcp.filebox.views import Views
 
 __all__ = ["remove", "reply", "send_new"]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from transcript_mcp.filebox.agents import acting
+from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.config import ConfigSource, Roster
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.glancing import Glances
+from transcript_mcp.filebox.glances import Glances
 from transcript_mcp.filebox.hooks import Hooks, installed_hooks
 from transcript_mcp.filebox.mailbox import Mailbox, Shared
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.repair import repair
-from transcript_mcp.filebox.views import Views
 
 __all__ = ["FileBox"]
 

@@ -11,8 +11,8 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from nanobot_transcript.files.descriptors import NOT_PLAIN, to_create, to_read
+from transcript_mcp.filebox.file_names import shown_name
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
-from transcript_mcp.filebox.naming import shown_name
 
 __all__ = [
     "LARGEST",

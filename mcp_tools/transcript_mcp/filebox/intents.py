@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from nanobot_transcript.files.descriptors import to_create
+from transcript_mcp.filebox.file_names import shown_name
 from transcript_mcp.filebox.files import fill, names, read, unused_name
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.message import MARKER, parsed
-from transcript_mcp.filebox.naming import shown_name
 
 __all__ = ["Intent", "Note", "Sending", "abandoned", "announced"]
 

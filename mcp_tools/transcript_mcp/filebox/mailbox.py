@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidMailError, MailNotFoundError, TranscriptError
-from transcript_mcp.filebox import delivery, searching
+from transcript_mcp.filebox import delivery
+from transcript_mcp.filebox import search as searching
 from transcript_mcp.filebox.agents import receiver
-from transcript_mcp.filebox.checking import checked, checked_box, checked_file_name, checked_id
+from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.config import Roster
 from transcript_mcp.filebox.copies import copies_of
-from transcript_mcp.filebox.escaping import unescaped
+from transcript_mcp.filebox.escapes import unescaped
+from transcript_mcp.filebox.file_names import shown_name
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.glancing import Glances
+from transcript_mcp.filebox.glances import Glances
 from transcript_mcp.filebox.hooks import Happening, Hooks, MailEvent
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.marks import ReadMarks
 from transcript_mcp.filebox.message import parsed
-from transcript_mcp.filebox.moving import move
-from transcript_mcp.filebox.naming import shown_name
+from transcript_mcp.filebox.moves import move
 from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.rules import checked, checked_box, checked_file_name, checked_id
 from transcript_mcp.filebox.thread import entries, joined
 from transcript_mcp.filebox.values import Box, Draft, Mail, Page, Reading, Sent, ThreadEntry
 from transcript_mcp.filebox.view import BoxView, look_at
-from transcript_mcp.filebox.views import Views
 
 if TYPE_CHECKING:
     from transcript_mcp.filebox.relevant import Relevant

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from transcript_mcp.filebox.escaping import escaped
+from transcript_mcp.filebox.escapes import escaped
 from transcript_mcp.filebox.values import Draft, Mail
 
 __all__ = [

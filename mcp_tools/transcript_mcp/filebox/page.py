@@ -7,11 +7,11 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.errors import ConfigError, RunAsRefusedError, TranscriptError
-from transcript_mcp.filebox import showing
+from transcript_mcp.filebox import views as showing
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
-from transcript_mcp.filebox.searching import Query
+from transcript_mcp.filebox.search import Query
 from transcript_mcp.filebox.values import BOXES
 from transcript_mcp.page import Asked, Watch, WebPage, answered, done, looked_at, stamp
 

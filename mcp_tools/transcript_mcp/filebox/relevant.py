@@ -6,9 +6,9 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.fitting import Candidate, fits, spoken
+from transcript_mcp.filebox.file_names import real_name
 from transcript_mcp.filebox.files import read_beginning
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.naming import real_name
 from transcript_mcp.filebox.thread import entries
 from transcript_mcp.filebox.values import Mail
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.config import Roster
 from transcript_mcp.filebox.copies import Copy, copies_of
 from transcript_mcp.filebox.delivery import remove
@@ -16,7 +17,6 @@ from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.intents import Intent, abandoned
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.thread import joined
-from transcript_mcp.filebox.views import Views
 
 __all__ = ["repair"]
 

@@ -8,13 +8,13 @@ from pydantic import Field
 
 import nanobot_transcript
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.filebox import showing
+from transcript_mcp.filebox import views as showing
 from transcript_mcp.filebox.config import ConfigSource
 from transcript_mcp.filebox.doctor import token_checks
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.subscriptions import Watching
 from transcript_mcp.filebox.tools import Tools
-from transcript_mcp.filebox.watching import Watching
 from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:

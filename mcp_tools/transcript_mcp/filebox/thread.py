@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from transcript_mcp.filebox.escaping import escaped, unescaped
+from transcript_mcp.filebox.escapes import escaped, unescaped
 from transcript_mcp.filebox.message import MARKER, heading, is_marker, milliseconds, rewritten, trimmed
 from transcript_mcp.filebox.values import Draft, ThreadEntry
 

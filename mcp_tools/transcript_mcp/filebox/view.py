@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from transcript_mcp.filebox import index
+from transcript_mcp.filebox.box_names import Listing
+from transcript_mcp.filebox.file_names import shown_name
 from transcript_mcp.filebox.files import LARGEST, read_head, stamp_of
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.listing import Listing
 from transcript_mcp.filebox.message import parsed
-from transcript_mcp.filebox.naming import shown_name
 from transcript_mcp.filebox.values import Box, Mail
 
 __all__ = ["BoxView", "look_at"]

@@ -1,34 +1,101 @@
-"""The boxes and marks this process has looked at, so that the next call need not begin anew."""
+"""How mailboxes look to clients: plain values that become JSON, with names as short as a model likes them."""
 
-import threading
-from typing import Final
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final
 
-from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.marks import ReadMarks
-from transcript_mcp.filebox.values import Box
-from transcript_mcp.filebox.view import BoxView
+from transcript_mcp.filebox.config import Roster
+from transcript_mcp.filebox.mailbox import Outcome, Thread
+from transcript_mcp.filebox.search import Found
+from transcript_mcp.filebox.values import Mail, Page, ThreadEntry
 
-__all__ = ["Views"]
+if TYPE_CHECKING:
+    from transcript_mcp.filebox.relevant import Relevant
+
+__all__ = ["shown_agents", "shown_found", "shown_outcome", "shown_page", "shown_relevant", "shown_thread"]
+
+_LONGEST_TITLE: Final = 300
+_ROOM_FOR_A_HEADING: Final = 200
 
 
-class Views:
-    """One per process. May be used by several threads."""
+def shown_page(box: str, page: Page) -> dict[str, Any]:
+    """Headers of a box, with how many there are and where the next page begins."""
+    end = page.offset + len(page.mails)
+    answer: dict[str, Any] = {"box": box, "total": page.total}
+    answer["messages"] = [_mail(mail, unread=page.unread) for mail in page.mails]
+    return answer | ({"next_offset": end} if end < page.total else {})
 
-    def __init__(self) -> None:
-        self._mutex: Final = threading.Lock()
-        self._boxes: Final[dict[tuple[str, Box], BoxView]] = {}
-        self._marks: Final[dict[str, ReadMarks]] = {}
 
-    def box(self, mailbox: MailboxFolder, box: Box) -> BoxView:
-        """The view of one box."""
-        with self._mutex:
-            if (mailbox.key, box) not in self._boxes:
-                self._boxes[mailbox.key, box] = BoxView(mailbox, box)
-            return self._boxes[mailbox.key, box]
+def shown_found(found: Iterable[Found]) -> list[dict[str, Any]]:
+    """What a search found."""
+    return [{"box": each.box, **_mail(each.mail), "text": each.snippet} for each in found]
 
-    def marks(self, mailbox: MailboxFolder) -> ReadMarks:
-        """What was read in a mailbox."""
-        with self._mutex:
-            if mailbox.key not in self._marks:
-                self._marks[mailbox.key] = ReadMarks(mailbox)
-            return self._marks[mailbox.key]
+
+def shown_relevant(found: "Iterable[Relevant]") -> list[dict[str, Any]]:
+    """What belongs to a talk, and why."""
+    return [{**_mail(each.mail), "score": each.score, "reason": each.reason} for each in found]
+
+
+def shown_outcome(outcome: Outcome) -> dict[str, Any]:
+    """What became of one mail of many."""
+    if outcome.error is not None:
+        return {"file": outcome.file, "ok": False, "error": str(outcome.error)}
+    return {"file": outcome.file, "ok": True, "result": outcome.text}
+
+
+def shown_thread(thread: Thread, max_chars: int) -> dict[str, Any]:
+    """A conversation, newest entry first, as many of its entries as fit into ``max_chars``."""
+    shown: list[dict[str, Any]] = []
+    left = max_chars
+    for entry in thread.entries:
+        if left <= 0:
+            break
+        shown.append(_entry(entry, left))
+        left -= len(entry.text) + _ROOM_FOR_A_HEADING
+    omitted = len(thread.entries) - len(shown)
+    more = {"older_entries_left_out": omitted} if omitted else {}
+    return {"box": thread.box, **_mail(thread.mail), "entries": shown, **more}
+
+
+def shown_agents(roster: Roster, acting: str) -> dict[str, Any]:
+    """Everybody that mail can be sent to; ``acting`` is who asks, empty when nobody knows."""
+    agents: list[dict[str, Any]] = []
+    for place in roster.agents.values():
+        known: dict[str, Any] = {"name": place.agent}
+        if place.agent == acting:
+            known["you"] = True
+        if place.shared:
+            known["shares_folder"] = True
+        if place.problem:
+            known["problem"] = place.problem
+        agents.append(known)
+    doubt = roster.doubt if acting == roster.current else ""
+    note = doubt if acting else roster.reason
+    return {"you": acting or None, "agents": agents} | ({"note": note} if note else {})
+
+
+def _mail(mail: Mail, *, unread: Collection[str] = ()) -> dict[str, Any]:
+    """Of a mail that cannot be understood no more than its file and why."""
+    if mail.problem:
+        shown: dict[str, Any] = {"file": mail.file, "problem": mail.problem}
+    else:
+        shown = {
+            "file": mail.file,
+            "id": mail.id,
+            "type": mail.type,
+            "title": mail.title[:_LONGEST_TITLE],
+            "from": mail.sender,
+            "to": mail.receiver,
+            "time": mail.timestamp,
+        }
+    return shown | ({"unread": True} if mail.file in unread else {})
+
+
+def _entry(entry: ThreadEntry, room: int) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "time": entry.time,
+        "from": entry.sender,
+        "to": entry.receiver,
+        "type": entry.type,
+        "text": entry.text[:room],
+    }
+    return shown | ({"more": f"{len(entry.text) - room:,} more characters"} if len(entry.text) > room else {})

@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import QueueFullError, StoreError
 from transcript_mcp.io_bridge.contract import QueueStore
-from transcript_mcp.io_bridge.settling import Settling
+from transcript_mcp.io_bridge.deliveries import Settling
 from transcript_mcp.io_bridge.values import Direction, Item, Put, Queued, SessionState
-from transcript_mcp.io_bridge.waiting import Queue, Waiter
+from transcript_mcp.io_bridge.waiters import Queue, Waiter
 from transcript_mcp.room import Addressee
 
 __all__ = ["Bridge", "Handed", "Listener", "Tell"]

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from transcript_mcp.door.delivery import hand_over
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.io_bridge import checking
+from transcript_mcp.io_bridge import rules as checking
 from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.page import Asked, WebPage, as_json, body_of
 from transcript_mcp.room import News

@@ -10,7 +10,7 @@ from aiohttp import web
 from transcript_mcp.door.bodies import whole_body
 from transcript_mcp.door.delivery import hand_over, has_left
 from transcript_mcp.door.errors import RequestError
-from transcript_mcp.io_bridge import checking
+from transcript_mcp.io_bridge import rules as checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
 

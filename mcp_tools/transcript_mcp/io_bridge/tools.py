@@ -9,7 +9,7 @@ from pydantic import Field
 
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.io_bridge.bridge import Bridge, Handed, Tell
-from transcript_mcp.io_bridge.checking import MOST_ID, checked_key, checked_session, checked_text
+from transcript_mcp.io_bridge.rules import MOST_ID, checked_key, checked_session, checked_text
 from transcript_mcp.room import Addressee, GivenNotes, Notes
 from transcript_mcp.sdk import Content, Context, Result, Server, Text
 

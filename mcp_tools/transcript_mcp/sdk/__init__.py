@@ -15,7 +15,7 @@ from transcript_mcp.sdk.context import Context, Elicited, LogLevel
 from transcript_mcp.sdk.http import HttpApp, http_app
 from transcript_mcp.sdk.server import Prompt, Resource, Server, Template, Tool, merged
 from transcript_mcp.sdk.stdio import serve_stdio
-from transcript_mcp.sdk.watching import Kind, Outcome, Watch
+from transcript_mcp.sdk.watch import Kind, Outcome, Watch
 
 __all__ = [
     "CALLER",

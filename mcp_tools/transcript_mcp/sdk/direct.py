@@ -13,7 +13,7 @@ from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch, ProtocolError
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.watching import Watch
+from transcript_mcp.sdk.watch import Watch
 
 __all__ = ["Direct", "is_plain_request", "is_tool_call"]
 

@@ -21,7 +21,7 @@ from transcript_mcp.sdk.server import Completion, Resource, Server, Template, To
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
 from transcript_mcp.sdk.threads import in_thread, refused_exit
 from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS
-from transcript_mcp.sdk.watching import Watch, watched
+from transcript_mcp.sdk.watch import Watch, watched
 
 __all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError", "too_many_subscriptions"]
 

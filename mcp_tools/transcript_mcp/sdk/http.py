@@ -9,7 +9,7 @@ from transcript_mcp.sdk.backend import HttpManager, HttpOptions, Receive, Scope,
 from transcript_mcp.sdk.calls import CALLER
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.watching import Watch
+from transcript_mcp.sdk.watch import Watch
 
 if TYPE_CHECKING:
     from transcript_mcp.door.identity import Caller

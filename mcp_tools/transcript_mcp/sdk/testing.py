@@ -19,7 +19,7 @@ from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.updates import Peer
-from transcript_mcp.sdk.watching import Watch
+from transcript_mcp.sdk.watch import Watch
 
 __all__ = ["Answer", "InMemoryClient"]
 

@@ -19,8 +19,9 @@ from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.turns.speakers import id_at
 from transcript_mcp.page import Asked, Tell, Watch, WebPage, answered, as_json, done
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.transcript import paging, posting
-from transcript_mcp.transcript.paging import Stretch
+from transcript_mcp.transcript import pages as paging
+from transcript_mcp.transcript import posts as posting
+from transcript_mcp.transcript.pages import Stretch
 from transcript_mcp.transcript.positions import said
 from transcript_mcp.transcript.reading import View
 from transcript_mcp.transcript.turns import turns_of_bots

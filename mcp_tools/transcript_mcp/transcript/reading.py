@@ -8,10 +8,10 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, UnknownNameError
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.naming import in_words, shown_name
-from transcript_mcp.transcript import paging
-from transcript_mcp.transcript.bounding import fitting, shortened
-from transcript_mcp.transcript.paging import Stretch
-from transcript_mcp.transcript.wording import NOTE, WORDS, Line, encode, shown
+from transcript_mcp.transcript import pages as paging
+from transcript_mcp.transcript.bounds import fitting, shortened
+from transcript_mcp.transcript.lines import NOTE, WORDS, Line, encode, shown
+from transcript_mcp.transcript.pages import Stretch
 
 __all__ = ["Told", "View", "message", "page", "page_document", "page_text"]
 

@@ -14,9 +14,9 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.naming import chat_called
 from transcript_mcp.sdk import Server
-from transcript_mcp.transcript.bounding import MOST_ENTRIES, USUAL_CHARS, USUAL_ENTRIES, bounded
-from transcript_mcp.transcript.following import Following
+from transcript_mcp.transcript.bounds import MOST_ENTRIES, USUAL_CHARS, USUAL_ENTRIES, bounded
 from transcript_mcp.transcript.reading import View, page, page_document
+from transcript_mcp.transcript.subscriptions import Following
 from transcript_mcp.transcript.tools import Tools
 
 if TYPE_CHECKING:

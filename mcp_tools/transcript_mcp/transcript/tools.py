@@ -10,8 +10,10 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.naming import chat_called
 from transcript_mcp.sdk import Context, Server
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.transcript import listing, reading, waiting
-from transcript_mcp.transcript.bounding import (
+from transcript_mcp.transcript import chats as listing
+from transcript_mcp.transcript import reading
+from transcript_mcp.transcript import waits as waiting
+from transcript_mcp.transcript.bounds import (
     LEAST_CHARS,
     MOST_CHARS,
     MOST_ENTRIES,
@@ -19,9 +21,9 @@ from transcript_mcp.transcript.bounding import (
     USUAL_ENTRIES,
     bounded,
 )
+from transcript_mcp.transcript.lines import encode
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.searching import Search
-from transcript_mcp.transcript.wording import encode
+from transcript_mcp.transcript.search import Search
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import Postbox
@@ -201,7 +203,7 @@ class Tools:
 
         Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
         """
-        from transcript_mcp.transcript import deciding  # the gate is needed here only, and not light
+        from transcript_mcp.transcript import decisions as deciding  # the gate is needed here only, and not light
 
         key = chat_called(self._view.store, session_key)
         return encode(
@@ -229,7 +231,7 @@ class Tools:
         The post is queued on disk and sent by the bot. The answer has its id and state, and a cursor: wait for replies
         with transcript_wait after it.
         """
-        from transcript_mcp.transcript import posting
+        from transcript_mcp.transcript import posts as posting
 
         wanted = posting.Wanted(session_key, text, agent or None, idempotency_key or None, reply_to or None)
         seconds = min(max(0.0, wait), waiting.LONGEST_WAIT)

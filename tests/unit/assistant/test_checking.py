@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.checking import checked, group_chat
+from transcript_mcp.assistant.rules import checked, group_chat
 from transcript_mcp.assistant.values import Choice, Option, Question
 
 ASKED = Question("s", "q1", "question", "Which?")

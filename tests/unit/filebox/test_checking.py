@@ -3,8 +3,8 @@
 import pytest
 
 from nanobot_transcript.errors import InvalidMailError
-from transcript_mcp.filebox.checking import checked, checked_box, checked_file_name, checked_id
 from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.rules import checked, checked_box, checked_file_name, checked_id
 from transcript_mcp.filebox.values import Draft
 
 OPTIONS = FileBoxOptions()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcript_mcp.filebox.escaping import escaped, unescaped
+from transcript_mcp.filebox.escapes import escaped, unescaped
 from transcript_mcp.filebox.thread import SEPARATOR, entries
 
 HEADING = "## 2025-06-30T08:15:22.616Z - boss to qa_agent (URGENT)"

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcript_mcp.filebox.naming import file_name, id_suffix, is_file_name, numbered, shown_name, slug, suffix_of_name
+from transcript_mcp.filebox.file_names import (
+    file_name,
+    id_suffix,
+    is_file_name,
+    numbered,
+    shown_name,
+    slug,
+    suffix_of_name,
+)
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 

@@ -11,8 +11,8 @@ from support.mailboxes import Office, plant
 
 from nanobot_transcript.errors import MailboxUnavailableError
 from transcript_mcp.filebox import index
+from transcript_mcp.filebox.box_names import Listing
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.listing import Listing
 from transcript_mcp.filebox.view import BoxView, look_at
 
 LONG_AGO = 1_700_000_000_000_000_000

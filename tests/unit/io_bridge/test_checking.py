@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot_transcript.errors import InvalidItemError
-from transcript_mcp.io_bridge.checking import checked_key, checked_session, checked_text, flag, input_text, seconds
+from transcript_mcp.io_bridge.rules import checked_key, checked_session, checked_text, flag, input_text, seconds
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"

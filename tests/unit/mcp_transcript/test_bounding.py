@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transcript_mcp.transcript.bounding import bounded, fitting, shortened, within
-from transcript_mcp.transcript.wording import Line, encode
+from transcript_mcp.transcript.bounds import bounded, fitting, shortened, within
+from transcript_mcp.transcript.lines import Line, encode
 
 
 def line(text: str, message_id: str = "om_1") -> Line:

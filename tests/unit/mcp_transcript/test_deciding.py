@@ -9,7 +9,7 @@ from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import GateOptions
 from nanobot_transcript.relevance.options import Style
-from transcript_mcp.transcript.deciding import relevance
+from transcript_mcp.transcript.decisions import relevance
 from transcript_mcp.transcript.reading import View
 
 KEY = "feishu:oc_team"

@@ -13,7 +13,7 @@ from nanobot_transcript import GroupTranscriptStore
 from transcript_mcp.sdk import Server
 from transcript_mcp.sdk.updates import Peer
 from transcript_mcp.transcript import build_server
-from transcript_mcp.transcript.following import Following
+from transcript_mcp.transcript.subscriptions import Following
 
 URI = "transcript://oc_team"
 

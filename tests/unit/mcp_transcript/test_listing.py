@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.identity import AgentProfile
-from transcript_mcp.transcript.listing import agents_of, chats_text, members_text
+from transcript_mcp.transcript.chats import agents_of, chats_text, members_text
 from transcript_mcp.transcript.reading import View
 
 KEY = "feishu:oc_team"

@@ -8,7 +8,7 @@ import pytest
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.contract import Page
-from transcript_mcp.transcript import paging
+from transcript_mcp.transcript import pages as paging
 
 KEY = "feishu:oc_team"
 START = 1_763_600_000_000

@@ -10,7 +10,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownNameError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
-from transcript_mcp.transcript.posting import Wanted, post
+from transcript_mcp.transcript.posts import Wanted, post
 from transcript_mcp.transcript.reading import View
 
 KEY = "feishu:oc_team"

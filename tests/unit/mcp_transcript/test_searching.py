@@ -8,7 +8,7 @@ import pytest
 
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.searching import Search
+from transcript_mcp.transcript.search import Search
 
 KEY = "feishu:oc_team"
 START = 1_763_600_000_000

@@ -12,7 +12,7 @@ from support.waiting import until
 
 from nanobot_transcript.errors import InvalidCursorError, StoreError
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.waiting import news
+from transcript_mcp.transcript.waits import news
 
 KEY = "feishu:oc_team"
 LONG = 30.0

@@ -7,9 +7,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import in_words
-from transcript_mcp.transcript.bounding import USUAL_CHARS, within
+from transcript_mcp.transcript.bounds import USUAL_CHARS, within
+from transcript_mcp.transcript.lines import NOTE, Line, count, encode, moment, one_line
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.wording import NOTE, Line, count, encode, moment, one_line
 
 __all__ = ["agents_of", "chats_text", "everybody", "members_text", "present"]
 

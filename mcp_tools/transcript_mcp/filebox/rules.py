@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidMailError
+from transcript_mcp.filebox.file_names import is_file_name, real_name
 from transcript_mcp.filebox.message import trimmed
-from transcript_mcp.filebox.naming import is_file_name, real_name
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.values import BOXES, Box, Draft
 

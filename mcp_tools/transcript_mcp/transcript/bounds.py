@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from transcript_mcp.transcript.wording import Line, encode
+from transcript_mcp.transcript.lines import Line, encode
 
 __all__ = [
     "LEAST_CHARS",

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Final
 
-from transcript_mcp.filebox.escaping import unescaped
+from transcript_mcp.filebox.cache import Views
+from transcript_mcp.filebox.escapes import unescaped
+from transcript_mcp.filebox.file_names import real_name
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.message import is_marker
-from transcript_mcp.filebox.naming import real_name
 from transcript_mcp.filebox.values import BOXES, Box, Mail
-from transcript_mcp.filebox.views import Views
 
 __all__ = ["Found", "Query", "search"]
 

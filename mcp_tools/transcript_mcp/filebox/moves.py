@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from nanobot_transcript.errors import MailNotFoundError
+from transcript_mcp.filebox.file_names import numbered, shown_name
 from transcript_mcp.filebox.files import exists, read, write
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.message import parsed
-from transcript_mcp.filebox.naming import numbered, shown_name
 from transcript_mcp.filebox.thread import joined
 from transcript_mcp.filebox.values import Box, Mail
 from transcript_mcp.filebox.view import look_at

@@ -10,9 +10,9 @@ from nanobot_transcript.outbox import Postbox, PostStatus
 from nanobot_transcript.relevance.profiles import bot_called
 from nanobot_transcript.store.naming import chat_to_be, in_words
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.transcript.listing import everybody, present
+from transcript_mcp.transcript.chats import everybody, present
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.waiting import Tell
+from transcript_mcp.transcript.waits import Tell
 
 __all__ = ["Wanted", "post"]
 

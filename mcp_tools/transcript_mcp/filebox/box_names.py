@@ -4,8 +4,8 @@ import os
 import time
 from typing import Final, NamedTuple
 
+from transcript_mcp.filebox.file_names import suffix_of_name
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.naming import suffix_of_name
 from transcript_mcp.filebox.values import Box
 
 __all__ = ["Listing", "Moves"]

@@ -10,7 +10,7 @@ from nanobot_transcript.relevance.gate import RelevanceGate
 from nanobot_transcript.relevance.options import GateOptions
 from nanobot_transcript.relevance.profiles import bot_called
 from nanobot_transcript.relevance.words import in_words
-from transcript_mcp.transcript.listing import everybody
+from transcript_mcp.transcript.chats import everybody
 from transcript_mcp.transcript.reading import View
 
 __all__ = ["relevance"]

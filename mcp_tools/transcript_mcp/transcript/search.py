@@ -7,9 +7,9 @@ from typing import Final
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.store.contract import Chat, Hit
 from nanobot_transcript.store.naming import in_words
-from transcript_mcp.transcript.bounding import SHARE, shortened, within
+from transcript_mcp.transcript.bounds import SHARE, shortened, within
+from transcript_mcp.transcript.lines import NOTE, Line, count, encode
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.wording import NOTE, Line, count, encode
 
 __all__ = ["Search"]
 

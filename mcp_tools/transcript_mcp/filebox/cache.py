@@ -1,0 +1,34 @@
+"""The boxes and marks this process has looked at, so that the next call need not begin anew."""
+
+import threading
+from typing import Final
+
+from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.marks import ReadMarks
+from transcript_mcp.filebox.values import Box
+from transcript_mcp.filebox.view import BoxView
+
+__all__ = ["Views"]
+
+
+class Views:
+    """One per process. May be used by several threads."""
+
+    def __init__(self) -> None:
+        self._mutex: Final = threading.Lock()
+        self._boxes: Final[dict[tuple[str, Box], BoxView]] = {}
+        self._marks: Final[dict[str, ReadMarks]] = {}
+
+    def box(self, mailbox: MailboxFolder, box: Box) -> BoxView:
+        """The view of one box."""
+        with self._mutex:
+            if (mailbox.key, box) not in self._boxes:
+                self._boxes[mailbox.key, box] = BoxView(mailbox, box)
+            return self._boxes[mailbox.key, box]
+
+    def marks(self, mailbox: MailboxFolder) -> ReadMarks:
+        """What was read in a mailbox."""
+        with self._mutex:
+            if mailbox.key not in self._marks:
+                self._marks[mailbox.key] = ReadMarks(mailbox)
+            return self._marks[mailbox.key]
