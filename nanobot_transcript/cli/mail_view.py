@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from transcript_mcp.mail.claims.values import Claim
-    from transcript_mcp.mail.messages.overdue import Overdue
+    from transcript_mcp.mail.messages.receipts import Overdue
     from transcript_mcp.mail.search.hits import Hit
     from transcript_mcp.mail.values import Agent, Delivery, Letter
 
@@ -75,7 +75,7 @@ def print_overdue(found: "Sequence[Overdue]") -> None:
 
 def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> None:
     """Whole messages, in this order; pictures inside a text are left out. ``repos`` are the projects' archives."""
-    from transcript_mcp.mail.search.embedded import without_embedded
+    from transcript_mcp.mail.search.spaced import without_embedded
 
     out = console()
     for number, letter in enumerate(letters):

@@ -14,8 +14,7 @@ from transcript_mcp.mail.messages import inboxes as reading
 from transcript_mcp.mail.messages import letters, receipts
 from transcript_mcp.mail.messages.boxes import MOST
 from transcript_mcp.mail.messages.drafts import check_count, checked
-from transcript_mcp.mail.messages.overdue import OVERDUE, Overdue, Whose, overdue, until
-from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.messages.receipts import OVERDUE, Overdue, Whose, overdue, until
 from transcript_mcp.mail.store import Archive, MailStore
 from transcript_mcp.mail.values import (
     Agent,
@@ -30,6 +29,7 @@ from transcript_mcp.mail.values import (
     Registration,
     Sent,
     Thread,
+    to_the_millisecond,
 )
 
 __all__ = ["AgentMail"]

@@ -10,8 +10,8 @@ from transcript_mcp.mail import views as showing
 from transcript_mcp.mail.agents.projects import checked_key
 from transcript_mcp.mail.messages.boxes import MOST
 from transcript_mcp.mail.service import MailService
-from transcript_mcp.mail.uris import claims_uri
 from transcript_mcp.mail.values import Agent, InboxQuery
+from transcript_mcp.mail.views import claims_uri
 from transcript_mcp.sdk import Context, Embedded, Server
 from transcript_mcp.sdk.content import json_text
 

@@ -21,8 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail.schema import SCHEMA
+from transcript_mcp.mail.search.spaced import spaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.settings.opening import Opening
     from nanobot_transcript.sql.contract import Database
 
-__all__ = ["CLAIMS", "PROJECT_FILE", "Archive", "MailStore", "Shard"]
+__all__ = ["CLAIMS", "PROJECT_FILE", "SCHEMA", "Archive", "MailStore", "Shard", "index_messages"]
 
 Shard: TypeAlias = Literal["day", "month"]
 
@@ -142,3 +143,206 @@ class Archive:
 
     def _day(self, created_ts: float) -> str:
         return datetime.fromtimestamp(created_ts, UTC).strftime("%Y/%m/%d" if self.shard == "day" else "%Y/%m")
+
+
+_PROJECTS_BY_KEY: Final = """
+CREATE TABLE projects (
+    id INTEGER PRIMARY KEY,
+    human_key TEXT NOT NULL UNIQUE,
+    slug TEXT NOT NULL UNIQUE,
+    created_ts REAL NOT NULL,
+    meta TEXT NOT NULL DEFAULT '{}'
+)
+"""
+# An entry of PostgreSQL's usual indexes has at most 2,700 bytes; a key may have 4,000. One writes at a time, and looks
+# before whether there is such a project.
+_PROJECTS: Final = SqliteText(_PROJECTS_BY_KEY, _PROJECTS_BY_KEY.replace(" UNIQUE", "", 1))
+_AGENTS: Final = """
+CREATE TABLE agents (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    name TEXT NOT NULL,
+    program TEXT NOT NULL,
+    model TEXT NOT NULL,
+    inception_ts REAL NOT NULL,
+    task TEXT NOT NULL,
+    last_active_ts REAL NOT NULL,
+    token_sha256 TEXT,
+    folded TEXT NOT NULL
+)
+"""
+# ``folded`` is the name without case (``names.folded``): two that differ only in case, of whatever script, would share
+# a folder on some disks.
+_AGENT_NAMES: Final = "CREATE UNIQUE INDEX agents_by_name ON agents (project_id, folded)"
+_AGENTS_ANYWHERE: Final = "CREATE INDEX agents_anywhere ON agents (name)"
+# Who has mail or claims in a project without being at home there: in a project a name means one agent, for good.
+_GUESTS: Final = """
+CREATE TABLE guests (
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    folded TEXT NOT NULL,
+    name TEXT NOT NULL,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    PRIMARY KEY (project_id, folded)
+) WITHOUT ROWID
+"""
+_GUEST_PLACES: Final = "CREATE INDEX guest_places ON guests (agent_id)"
+# ``thread_id`` is what the sender gave, or the id of the message that a conversation began with. ``recipients_json``
+# has the names of ``to`` and ``cc`` in the sender's order. A long body stands last, so that SQLite need not walk
+# through its pages for the other columns.
+_MESSAGES: Final = """
+CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    thread_id TEXT,
+    subject TEXT NOT NULL,
+    from_agent TEXT NOT NULL,
+    created_ts REAL NOT NULL,
+    importance TEXT NOT NULL CHECK (importance IN ('low', 'normal', 'high', 'urgent')),
+    ack_required INTEGER NOT NULL,
+    attachments_json TEXT NOT NULL,
+    sender_id INTEGER REFERENCES agents (id),
+    reply_to TEXT,
+    idempotency_key TEXT,
+    digest TEXT,
+    recipients_json TEXT NOT NULL,
+    body_md TEXT NOT NULL
+)
+"""
+_ONCE: Final = (
+    "CREATE UNIQUE INDEX messages_once ON messages (sender_id, idempotency_key) WHERE idempotency_key IS NOT NULL"
+)
+_THREADS: Final = "CREATE INDEX messages_by_thread ON messages (thread_id, project_id, seq)"
+_SENT: Final = "CREATE INDEX messages_by_sender ON messages (sender_id, seq)"
+# ``seq`` and ``urgent`` (high or urgent) are the message's: an inbox finds the newest that count by an index alone,
+# however much else there is in it.
+_RECIPIENTS: Final = """
+CREATE TABLE message_recipients (
+    message_id TEXT NOT NULL REFERENCES messages (id),
+    agent_name TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('to', 'cc', 'bcc')),
+    read_ts REAL,
+    ack_ts REAL,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    seq INTEGER NOT NULL,
+    urgent INTEGER NOT NULL,
+    PRIMARY KEY (message_id, agent_id)
+) WITHOUT ROWID
+"""
+_INBOX: Final = "CREATE INDEX recipients_inbox ON message_recipients (agent_id, seq)"
+_UNREAD: Final = "CREATE INDEX recipients_unread ON message_recipients (agent_id, seq) WHERE read_ts IS NULL"
+_URGENT: Final = "CREATE INDEX recipients_urgent ON message_recipients (agent_id, seq) WHERE urgent = 1"
+_URGENT_UNREAD: Final = (
+    "CREATE INDEX recipients_urgent_unread ON message_recipients (agent_id, seq) WHERE urgent = 1 AND read_ts IS NULL"
+)
+# ``beside`` says that somebody else held the same path when this claim began: its file is named after its holder, too.
+_CLAIMS: Final = """
+CREATE TABLE claims (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    agent_name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    exclusive INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    created_ts REAL NOT NULL,
+    expires_ts REAL NOT NULL,
+    released_ts REAL,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    beside INTEGER NOT NULL DEFAULT 0
+)
+"""
+_ACTIVE: Final = "CREATE INDEX claims_active ON claims (project_id, expires_ts) WHERE released_ts IS NULL"
+# The index holds the words of messages with Chinese, Japanese and Korean characters apart (see ``spacing``), and the
+# project as a word, so that a search in a small project does not walk through the hits of a large one. Beginnings of
+# two letters have an index of their own: without it `mi*` gathers the hits of every word that begins so.
+_SEARCH: Final = (
+    "CREATE VIRTUAL TABLE fts_messages USING fts5(subject, body_md, project, content='',"
+    " tokenize='unicode61 remove_diacritics 2', prefix='2')"
+)
+_INDEXED: Final = "{row}.seq, spaced({row}.subject), spaced({row}.body_md), 'p' || {row}.project_id"
+_INSERTED: Final = SqliteText(f"""
+CREATE TRIGGER messages_inserted AFTER INSERT ON messages BEGIN
+    INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
+END
+""")
+_DELETED: Final = SqliteText(f"""
+CREATE TRIGGER messages_deleted AFTER DELETE ON messages BEGIN
+    INSERT INTO fts_messages (fts_messages, rowid, subject, body_md, project)
+    VALUES ('delete', {_INDEXED.format(row="old")});
+END
+""")
+_UPDATED: Final = SqliteText(f"""
+CREATE TRIGGER messages_updated AFTER UPDATE OF subject, body_md, project_id ON messages BEGIN
+    INSERT INTO fts_messages (fts_messages, rowid, subject, body_md, project)
+    VALUES ('delete', {_INDEXED.format(row="old")});
+    INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
+END
+""")
+# What the archive still has to be told: ``payload`` is a JSON document (see ``jobs``). A job that is done keeps its
+# row for a while, without payload, so that whoever waits for it learns the commit.
+_JOBS: Final = """
+CREATE TABLE archive_jobs (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    summary TEXT NOT NULL,
+    payload BLOB,
+    created_ts REAL NOT NULL,
+    done_ts REAL,
+    commit_sha TEXT
+)
+"""
+_WAITING: Final = "CREATE INDEX archive_jobs_waiting ON archive_jobs (project_id, seq) WHERE done_ts IS NULL"
+_DONE: Final = "CREATE INDEX archive_jobs_done ON archive_jobs (done_ts) WHERE done_ts IS NOT NULL"
+
+_TEXTS: Final = "SELECT seq, subject, body_md, 'p' || project_id FROM messages WHERE seq > ?"
+
+SCHEMA: Final = Schema(
+    migrations=(
+        (
+            _PROJECTS,
+            _AGENTS,
+            _AGENT_NAMES,
+            _AGENTS_ANYWHERE,
+            _GUESTS,
+            _GUEST_PLACES,
+            _MESSAGES,
+            _ONCE,
+            _THREADS,
+            _SENT,
+            _RECIPIENTS,
+            _INBOX,
+            _UNREAD,
+            _URGENT,
+            _URGENT_UNREAD,
+            _CLAIMS,
+            _ACTIVE,
+            _SEARCH,
+            _INSERTED,
+            _DELETED,
+            _UPDATED,
+            _JOBS,
+            _WAITING,
+            _DONE,
+        ),
+    ),
+    functions={"spaced": (1, spaced)},
+    words={"fts_messages": (spaced, spaced, str)},
+    tables={
+        "projects": ("id",),
+        "agents": ("id",),
+        "guests": ("project_id", "folded"),
+        "messages": ("seq",),
+        "message_recipients": ("message_id", "agent_id"),
+        "claims": ("id",),
+        "archive_jobs": ("seq",),
+    },
+    texts={"fts_messages": ("messages", _TEXTS)},
+    set_aside=False,
+    mending="Run `nanobot-transcript mail doctor --rebuild`: it makes the database anew from the archive in git.",
+)
+"""The file ``<store>/mail.sqlite3``. A damaged one is not replaced by an empty one: mail would be gone from sight."""
+
+
+def index_messages(db: Sql, behind: int) -> None:
+    """Let new messages be found by their words: all whose numbers are above that one."""
+    db.index("fts_messages", _TEXTS, (behind,))

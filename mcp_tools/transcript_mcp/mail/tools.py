@@ -3,24 +3,25 @@
 What they do stands in the modules beside; the tools for claims and the guard are in ``claim_tools``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from nanobot_transcript.relevance.fitting import Candidate, Fit, fits
 from transcript_mcp.mail import arguments as given
 from transcript_mcp.mail import views as showing
-from transcript_mcp.mail.messages.overdue import OVERDUE
+from transcript_mcp.mail.messages.receipts import OVERDUE
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
-from transcript_mcp.mail.uris import inbox_uri, inbox_uris
 from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
+from transcript_mcp.mail.views import inbox_uri, inbox_uris
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.groups import Groups
 
-__all__ = ["Tools"]
+__all__ = ["Tools", "ranked"]
 
 
 class Tools:
@@ -314,7 +315,7 @@ class Tools:
 
     def _ranked(self, agent: Agent, query: InboxQuery, chat: str) -> dict[str, Any]:
         from nanobot_transcript.relevance.fitting import spoken
-        from transcript_mcp.mail.ranking import ranked
+        from transcript_mcp.mail.tools import ranked
 
         said = spoken(self._groups().recent(chat))
         looked_at = self._mail.inbox(agent, replace(query, include_bodies=True, limit=given.MOST))
@@ -329,3 +330,13 @@ def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, An
         shown.pop("body_md", None)
         shown.pop("body_left_out", None)
     return shown | ({} if fit is None else {"score": fit.score, "why": fit.reason})
+
+
+def ranked(deliveries: Sequence[Delivery], said: Sequence[str]) -> list[tuple[Delivery, Fit | None]]:
+    """Messages with how they fit to what was said: those that do come first, the best of them at the top.
+
+    The deliveries come with their bodies, the newest first; what does not fit keeps that order.
+    """
+    candidates = [Candidate(each.letter.subject, each.letter.body or "", each.letter.id) for each in deliveries]
+    found = list(zip(deliveries, fits(candidates, said), strict=True))
+    return sorted(found, key=lambda each: -each[1].score if each[1] is not None else 0.0)

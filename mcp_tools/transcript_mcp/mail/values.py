@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from transcript_mcp.mail.store import Shard
@@ -22,6 +23,8 @@ __all__ = [
     "Registration",
     "Sent",
     "Thread",
+    "iso",
+    "to_the_millisecond",
 ]
 
 Importance: TypeAlias = Literal["low", "normal", "high", "urgent"]
@@ -218,3 +221,17 @@ class Receipt:
     ack_ts: float | None
     job: int | None
     changed: bool = True
+
+
+def to_the_millisecond(seconds: float) -> float:
+    """The time as it is kept, so that it is the same after a way through a file."""
+    return round(seconds, 3)
+
+
+def iso(seconds: float) -> str:
+    """The time for people, in whole seconds of UTC.
+
+    >>> iso(1761232934.5)
+    '2025-10-23T15:22:14Z'
+    """
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from transcript_mcp.mail.messages.boxes import COUNTED
-from transcript_mcp.mail.messages.overdue import ENDED
-from transcript_mcp.mail.moments import iso
+from transcript_mcp.mail.messages.receipts import ENDED
+from transcript_mcp.mail.values import iso
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.claims.guard import Installed, Uninstalled
     from transcript_mcp.mail.claims.values import Claim, Claimed, Extended, Released
-    from transcript_mcp.mail.messages.overdue import Overdue
+    from transcript_mcp.mail.messages.receipts import Overdue
     from transcript_mcp.mail.search.hits import Found
     from transcript_mcp.mail.service import Posted
-    from transcript_mcp.mail.values import Agent, Delivery, Letter, Page, Receipt, Registration, Thread
+    from transcript_mcp.mail.values import Agent, Delivery, Letter, Page, Receipt, Registration, Sent, Thread
 
 __all__ = [
+    "claims_uri",
+    "inbox_uri",
+    "inbox_uris",
     "many",
     "overdue_places",
     "shown_agent",
@@ -37,7 +41,6 @@ __all__ = [
     "shown_session_more",
     "told_more",
 ]
-
 
 _TOKEN_NOTE: Final = "If the hub requires a token, set AGENT_MAIL_TOKEN wherever you commit."
 _LEFT_OUT: Final = "This answer is full. Ask for fewer messages at a time, or read resource://message/{id}."
@@ -250,3 +253,18 @@ def _until(expires_ts: float | None, commit: str | None) -> dict[str, Any]:
 
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None and value != []}
+
+
+def claims_uri(project_key: str) -> str:
+    """The claims of a project."""
+    return f"resource://claims/{quote(project_key, safe='/')}"
+
+
+def inbox_uri(agent: str) -> str:
+    """The inbox of an agent."""
+    return f"resource://inbox/{agent}"
+
+
+def inbox_uris(sent: "Sent") -> list[str]:
+    """The inboxes that a message came to."""
+    return [inbox_uri(name) for names in sent.recipients.values() for name in names]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from transcript_mcp.mail.claims.braces import expanded
+from transcript_mcp.mail.claims.checks import expanded
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from transcript_mcp.mail.agents.lookalikes import disguised, skeleton
+from transcript_mcp.mail.agents.names import disguised, skeleton
 from transcript_mcp.mail.agents.words import ADJECTIVES, NOUNS
 
 

@@ -3,14 +3,14 @@
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from unit.mail.conftest import on_both
 
-from transcript_mcp.mail.messages import recent
-from transcript_mcp.mail.messages.recent import RecentThread
+from transcript_mcp.mail import page
+from transcript_mcp.mail.page import RecentThread
 from transcript_mcp.mail.values import Draft, Page
 
 
 def threads(box: Letterbox, project: str = BACKEND, limit: int = 100, before: str | None = None) -> Page[RecentThread]:
     key = box.mail.project(project).id
-    return box.mail.reader.read(lambda db: recent.conversations(db, key, limit, before), Page())
+    return box.mail.reader.read(lambda db: page.conversations(db, key, limit, before), Page())
 
 
 @on_both

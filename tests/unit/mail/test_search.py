@@ -15,9 +15,8 @@ from support.examples import examples
 
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail.schema import index_messages
 from transcript_mcp.mail.search.hits import MOST_FOUND, Found, Hit, search
-from transcript_mcp.mail.store import MailStore
+from transcript_mcp.mail.store import MailStore, index_messages
 
 Text = tuple[str, str]
 Fits = Callable[[list[list[str]]], bool]

@@ -1,6 +1,7 @@
 """Agents in the database: registered, found, listed. Every function works inside of a caller's transaction."""
 
 import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
@@ -34,6 +35,7 @@ __all__ = [
     "taken_by_look",
     "token_fits",
     "touch",
+    "welcome",
 ]
 
 ROWS: Final = "SELECT agents.*, projects.human_key FROM agents JOIN projects ON projects.id = agents.project_id"
@@ -274,3 +276,37 @@ def _update(db: Sql, known: Agent, said: About, now: float) -> Registration:
         jobs.enqueue(db, place["project_id"], summary, {path: records.profile(changed)}, now=now)
     at_home = {path: records.profile(changed, row["token_sha256"])}
     return Registration(changed, None, jobs.enqueue(db, known.project_id, summary, at_home, now=now))
+
+
+def welcome(db: Sql, project_id: int, key: str, people: Iterable[Agent]) -> dict[str, str]:
+    """Note who of ``people`` is a guest in the project ``key``; the profiles of new ones, for the project's archive.
+
+    Raises InvalidLetterError when somebody else has one of the names there, or one that looks like it.
+    """
+    files: dict[str, str] = {}
+    for agent in people:
+        if agent.project_id != project_id and _is_new(db, project_id, key, agent):
+            files[Archive.profile(agent.name)] = records.profile(agent)
+    return files
+
+
+def _is_new(db: Sql, project_id: int, key: str, agent: Agent) -> bool:
+    known = here(db, project_id, agent.name)
+    if known is not None and known.id == agent.id:
+        return False
+    if is_taken(db, project_id, agent.name):
+        raise InvalidLetterError(
+            f"{agent.name} of {agent.project} cannot have mail or claims in {key}: somebody else has this name there.",
+            hint="Work in the project where it is registered, or register another name.",
+        )
+    like = taken_by_look(db, project_id, agent.name)
+    if like is not None:
+        raise InvalidLetterError(
+            f"{agent.name} of {agent.project} cannot have mail or claims in {key}: its name looks like {like} there.",
+            hint="Work in the project where it is registered, or register another name.",
+        )
+    db.execute(
+        "INSERT INTO guests (project_id, folded, name, agent_id) VALUES (?, ?, ?, ?)",
+        (project_id, names.folded(agent.name), agent.name, agent.id),
+    )
+    return True

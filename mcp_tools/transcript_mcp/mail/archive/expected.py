@@ -8,9 +8,9 @@ import msgspec
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import registry as agents
 from transcript_mcp.mail.archive import records
-from transcript_mcp.mail.claims import rows as claim_rows
+from transcript_mcp.mail.claims import ledger
 from transcript_mcp.mail.messages import frontmatter
-from transcript_mcp.mail.messages.rows import WHOLE, letter
+from transcript_mcp.mail.messages.letters import WHOLE, letter
 from transcript_mcp.mail.store import PROJECT_FILE, Archive
 from transcript_mcp.mail.values import Letter, Project
 
@@ -77,8 +77,8 @@ def _guests(db: Sql, project: Project, present: Container[str]) -> Iterator[tupl
 
 def _claims(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
     """Of several claims that share a file the newest one is in it."""
-    rows = db.execute(f"{claim_rows.ROWS} WHERE claims.project_id = ? ORDER BY claims.id", (project.id,))
-    return map(claim_rows.claim_file, rows.fetchall())
+    rows = db.execute(f"{ledger.ROWS} WHERE claims.project_id = ? ORDER BY claims.id", (project.id,))
+    return map(ledger.claim_file, rows.fetchall())
 
 
 def _message(db: Sql, sent: Letter, key: str | None, present: Container[str]) -> Iterator[tuple[str, str]]:

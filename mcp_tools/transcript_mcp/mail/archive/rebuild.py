@@ -22,8 +22,7 @@ from nanobot_transcript.sql.sqlite import SqliteDatabase, peek
 from transcript_mcp.mail.archive.restored import Filled, fill
 from transcript_mcp.mail.archive.rounds import Archiving
 from transcript_mcp.mail.archive.snapshots import Snapshot, slugs, take
-from transcript_mcp.mail.schema import SCHEMA
-from transcript_mcp.mail.store import MailStore
+from transcript_mcp.mail.store import SCHEMA, MailStore
 from transcript_mcp.mail.texts import amount
 
 __all__ = ["Rebuilt", "only_one", "rebuild"]

@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 
 from transcript_mcp.mail.claims.values import Claim
-from transcript_mcp.mail.moments import iso
-from transcript_mcp.mail.values import Agent, Project
+from transcript_mcp.mail.values import Agent, Project, iso
 
 __all__ = ["ClaimRecord", "claim", "profile", "project_file", "receipt"]
 

@@ -15,9 +15,8 @@ from transcript_mcp.mail.archive.snapshots import Snapshot
 from transcript_mcp.mail.claims import patterns as matching
 from transcript_mcp.mail.messages import frontmatter
 from transcript_mcp.mail.messages.frontmatter import MessageFile
-from transcript_mcp.mail.messages.rows import URGENT, RecipientNames, recipients_encoder
-from transcript_mcp.mail.schema import index_messages
-from transcript_mcp.mail.store import PROJECT_FILE
+from transcript_mcp.mail.messages.letters import URGENT, RecipientNames, recipients_encoder
+from transcript_mcp.mail.store import PROJECT_FILE, index_messages
 
 __all__ = ["Filled", "fill"]
 

@@ -10,19 +10,18 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.sql.contract import Database, Row, Sql
-from transcript_mcp.mail.agents import guests, names
+from transcript_mcp.mail.agents import names, registry
 from transcript_mcp.mail.agents import registry as agents
-from transcript_mcp.mail.archive import jobs
+from transcript_mcp.mail.archive import jobs, records
 from transcript_mcp.mail.claims import checks as claim_checking
-from transcript_mcp.mail.claims import rows as claim_rows
 from transcript_mcp.mail.claims.overlaps import meetings
 from transcript_mcp.mail.claims.values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.messages.boxes import place_in_list
-from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.store import Archive
 from transcript_mcp.mail.texts import amount
-from transcript_mcp.mail.values import Agent, Page
+from transcript_mcp.mail.values import Agent, Page, to_the_millisecond
 
-__all__ = ["Claims"]
+__all__ = ["ROWS", "Claims", "claim", "claim_file"]
 
 _SHOWN_PATHS: Final = 5
 _SHOWN_CONFLICTS: Final = 50
@@ -172,17 +171,16 @@ class Claims:
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
         none = _Held([], list(wanted or ()), [])
         held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
-        return [claim_rows.claim(row) for row in held.rows], held.missing
+        return [claim(row) for row in held.rows], held.missing
 
     def of_others(self, project_id: int, name: str) -> list[Claim]:
         """The active exclusive claims in a project but for those of the agent ``name``, the oldest first."""
         sql = (
-            f"{claim_rows.ROWS} WHERE claims.project_id = :project AND {_ACTIVE} AND claims.agent_name <> :name"
-            " ORDER BY claims.id"
+            f"{ROWS} WHERE claims.project_id = :project AND {_ACTIVE} AND claims.agent_name <> :name ORDER BY claims.id"
         )
         bound = {"project": project_id, "name": names.normal(name), "now": self._clock()}
         rows: list[Row] = self._database.read(lambda db: db.execute(sql, bound).fetchall(), [])
-        return [claim_rows.claim(row) for row in rows if row["exclusive"]]
+        return [claim(row) for row in rows if row["exclusive"]]
 
     def list_claims(
         self,
@@ -209,8 +207,8 @@ class Claims:
         }
 
         def work(db: Sql) -> Page[Claim]:
-            sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
-            found = [claim_rows.claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
+            sql = f"{ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
+            found = [claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
             if len(found) < limit or not found:
                 return Page(found)
             counted = bounds | {"below": found[-1].id}
@@ -228,7 +226,7 @@ class Claims:
             return refused
         own = {row["path"] for row in active if row["agent_id"] == wish.agent.id}
         claim_checking.bounded(wish.patterns, own, len(active), self.options)
-        profiles = guests.welcome(db, wish.project_id, wish.key, [wish.agent])
+        profiles = registry.welcome(db, wish.project_id, wish.key, [wish.agent])
         same: dict[str, list[Row]] = {path: [] for path in wish.patterns}
         for row in active:
             if row["path"] in same:
@@ -253,13 +251,13 @@ class Claims:
         if not rows:
             return None
         files: dict[str, str] = dict(others or {})
-        files.update(claim_rows.claim_file(row) for row in _by_ids(db, [row["id"] for row in rows]))
+        files.update(claim_file(row) for row in _by_ids(db, [row["id"] for row in rows]))
         return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
 
 
 def _held(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
     mine = f"claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE}"
-    sql = f"{claim_rows.ROWS} WHERE {mine} ORDER BY claims.id"
+    sql = f"{ROWS} WHERE {mine} ORDER BY claims.id"
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
     if wanted is None:
         return _Held(rows, [], [])
@@ -319,7 +317,7 @@ def _root(db: Sql, project_id: int) -> str:
 
 
 def _by_ids(db: Sql, ids: Sequence[int]) -> list[Row]:
-    return [db.execute(f"{claim_rows.ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
+    return [db.execute(f"{ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
 
 
 def _paths(rows: Sequence[Row]) -> list[str]:
@@ -329,3 +327,32 @@ def _paths(rows: Sequence[Row]) -> list[str]:
 def _told(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     return f"{amount(len(paths), 'path')}: {', '.join(paths[:_SHOWN_PATHS])}{more}"
+
+
+ROWS: Final = (
+    "SELECT claims.*, here.human_key AS project, there.human_key AS home FROM claims"
+    " JOIN projects AS here ON here.id = claims.project_id"
+    " JOIN agents ON agents.id = claims.agent_id JOIN projects AS there ON there.id = agents.project_id"
+)
+"""What ``claim`` and ``claim_file`` need."""
+
+
+def claim(row: Row) -> Claim:
+    """The claim of a row."""
+    return Claim(
+        id=row["id"],
+        project=row["project"],
+        agent=row["agent_name"],
+        home=row["home"],
+        path=row["path"],
+        exclusive=bool(row["exclusive"]),
+        reason=row["reason"],
+        created_ts=row["created_ts"],
+        expires_ts=row["expires_ts"],
+        released_ts=row["released_ts"],
+    )
+
+
+def claim_file(row: Row) -> tuple[str, str]:
+    """Path and text of the file that says how the claim of a row stands. Several claims may have the same path."""
+    return Archive.claim(row["path"], row["agent_name"] if row["beside"] else None), records.claim(claim(row))

@@ -10,8 +10,8 @@ from transcript_mcp.mail import arguments as given
 from transcript_mcp.mail import views as showing
 from transcript_mcp.mail.agents import projects
 from transcript_mcp.mail.service import MailService
-from transcript_mcp.mail.uris import claims_uri
 from transcript_mcp.mail.values import Project
+from transcript_mcp.mail.views import claims_uri
 from transcript_mcp.sdk import Server, Text
 
 __all__ = ["ClaimTools"]

@@ -10,8 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from nanobot_transcript.errors import ArchiveError
-from transcript_mcp.mail.moments import iso
-from transcript_mcp.mail.values import Importance, Letter
+from transcript_mcp.mail.values import Importance, Letter, iso
 
 __all__ = ["MessageFile", "parse", "render", "render_blind"]
 

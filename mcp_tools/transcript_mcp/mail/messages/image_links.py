@@ -3,15 +3,14 @@
 Every pattern is possessive: the work grows with the length of the text, whatever stands in it.
 """
 
+import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from transcript_mcp.mail.messages.image_forms import html_images, references
-
-__all__ = ["ImageLink", "has_images", "image_links"]
+__all__ = ["ImageLink", "Place", "has_images", "html_images", "image_links", "references"]
 
 _FENCE: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?P<mark>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)")
 _BLANK: Final = re.compile(r"[ \t>]*+\n?")
@@ -122,3 +121,69 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             place = same[after]
             yield begin, runs[place][1]
         place += 1
+
+
+_TAG: Final = re.compile(r"(?<!\\)<img(?=[\s/])", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(
+    r"[\s/]*+(?P<name>[^\s\"'<>/=\0]++)"
+    r"(?:\s*+=\s*+(?:\"(?P<double>[^\"\0]*+)\"|'(?P<single>[^'\0]*+)'|(?P<bare>[^\s\"'<>=`\0]++)))?+"
+)
+_TAG_END: Final = re.compile(r"[\s/]*+>")
+_DEFINITION: Final = re.compile(
+    r"^[ \t>]*+\[(?P<label>(?:[^\[\]\\]++|\\.)++)\]:[ \t]*+(?:\n[ \t>]*+)?+"
+    r"(?:<(?P<angle>[^<>\n\0]*+)>|(?P<bare>[^\s<\0][^\s\0]*+))",
+    re.MULTILINE | re.DOTALL,
+)
+_REFERENCE: Final = re.compile(
+    r"(?<!\\)!\[(?P<alt>(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+)\](?:\[(?P<label>(?:[^\[\]\\]++|\\.)*+)\])?+", re.DOTALL
+)
+
+
+class Place(NamedTuple):
+    """Where a target is written; a bare value of HTML needs quotation marks when it changes."""
+
+    start: int
+    end: int
+    is_bare: bool = False
+
+
+def html_images(masked: str, text: str) -> Iterator[tuple[Place, str]]:
+    """The ``src`` of each ``<img>`` in a text: its place, and what is meant."""
+    at = 0
+    while tag := _TAG.search(masked, at):
+        at, source = tag.end(), None
+        while attribute := _ATTRIBUTE.match(masked, at):
+            at = attribute.end()
+            if source is None and attribute["name"].lower() == "src":
+                source = attribute
+        if source is not None and _TAG_END.match(masked, at):
+            group = next((name for name in ("double", "single", "bare") if source[name] is not None), None)
+            if group is not None:
+                start, end = source.span(group)
+                yield Place(start, end, group == "bare"), html.unescape(text[start:end])
+
+
+def references(masked: str, text: str, images: Collection[int]) -> Iterator[tuple[Place, str]]:
+    """The targets of lines that images refer to, as they are written; ``images`` is where those with a target begin."""
+    if "]:" not in masked:
+        return
+    defined: dict[str, re.Match[str]] = {}
+    for line in _DEFINITION.finditer(masked):
+        defined.setdefault(_plain(text[slice(*line.span("label"))]), line)
+    used = {
+        _plain(text[slice(*found.span("label" if found["label"] else "alt"))])
+        for found in _REFERENCE.finditer(masked)
+        if found.start() not in images
+    }
+    for label, line in defined.items():
+        if label in used:
+            start, end = line.span("angle" if line["bare"] is None else "bare")
+            yield Place(start, end), text[start:end]
+
+
+def _plain(label: str) -> str:
+    """
+    >>> _plain(" The  Flow ")
+    'the flow'
+    """
+    return " ".join(label.casefold().split())

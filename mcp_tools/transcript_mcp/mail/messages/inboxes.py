@@ -11,7 +11,7 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail.messages.boxes import LAST, Box, Stretch, bounded, number_of
-from transcript_mcp.mail.messages.rows import HEADERS, WHOLE, letter
+from transcript_mcp.mail.messages.letters import HEADERS, WHOLE, letter
 from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Page, Project, Thread
 
 __all__ = ["MOST_TEXT", "inbox", "inbox_box", "message", "outbox", "thread"]

@@ -5,26 +5,34 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
-from transcript_mcp.mail.agents import guests, projects
+from transcript_mcp.mail.agents import projects, registry
 from transcript_mcp.mail.agents import registry as agents
 from transcript_mcp.mail.agents.addresses import resolve
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.messages import frontmatter
 from transcript_mcp.mail.messages.drafts import LONGEST_SUBJECT, CleanDraft
-from transcript_mcp.mail.messages.rows import URGENT, RecipientNames, letter, recipients_encoder
-from transcript_mcp.mail.moments import to_the_millisecond
-from transcript_mcp.mail.schema import index_messages
-from transcript_mcp.mail.store import Archive
-from transcript_mcp.mail.values import Agent, Kind, Letter, Project, Sent
+from transcript_mcp.mail.store import Archive, index_messages
+from transcript_mcp.mail.values import Agent, Kind, Letter, Project, Sent, to_the_millisecond
 
-__all__ = ["Addressed", "addressed", "addressed_reply", "put"]
+__all__ = [
+    "HEADERS",
+    "URGENT",
+    "WHOLE",
+    "Addressed",
+    "RecipientNames",
+    "addressed",
+    "addressed_reply",
+    "letter",
+    "put",
+    "recipients_encoder",
+]
 
 _LATEST_AHEAD: Final = 3600.0
 _STEP: Final = 0.001
@@ -104,7 +112,7 @@ def put(
     accepted = _insert(db, known, sender, digest, _moment(db, now), draw)
     # A guest is seen by all: who got it as bcc becomes none, the inbox copy is all that tells of it.
     people = (sender, *(agent for kind, agent in known.people if kind != "bcc"))
-    profiles = guests.welcome(db, known.project.id, known.project.key, people)
+    profiles = registry.welcome(db, known.project.id, known.project.key, people)
     agents.touch(db, sender.id, now)
     files = _files(accepted, known, archive) | profiles
     job = jobs.enqueue(
@@ -313,3 +321,47 @@ def _summary(accepted: Letter) -> str:
     more = f" and {len(names) - _SUMMARY_NAMES} more" if len(names) > _SUMMARY_NAMES else ""
     shown = f" -> {', '.join(names[:_SUMMARY_NAMES])}{more}" if names else ""
     return f"mail {accepted.id}: {accepted.sender}{shown}: {accepted.subject}"
+
+
+URGENT: Final = ("high", "urgent")
+
+_COMMON: Final = (
+    "messages.seq, messages.id, messages.thread_id, messages.subject, messages.from_agent, messages.created_ts,"
+    " messages.importance, messages.ack_required, messages.attachments_json, messages.reply_to,"
+    " messages.recipients_json, projects.human_key"
+)
+HEADERS: Final = f"{_COMMON}, NULL AS body_md"
+"""What ``letter`` needs, without the body; ``FROM messages JOIN projects``."""
+WHOLE: Final = f"{_COMMON}, messages.body_md"
+
+
+class RecipientNames(msgspec.Struct, frozen=True):
+    """The column ``recipients_json``: names in the sender's order."""
+
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+
+
+recipients_encoder = msgspec.json.Encoder()
+_names = msgspec.json.Decoder(RecipientNames)
+_attachments = msgspec.json.Decoder(tuple[dict[str, Any], ...])
+
+
+def letter(row: Row) -> Letter:
+    """The message of a row with the columns ``HEADERS`` or ``WHOLE``."""
+    names = _names.decode(row["recipients_json"])
+    return Letter(
+        id=row["id"],
+        project=row["human_key"],
+        thread_id=row["thread_id"],
+        subject=row["subject"],
+        body=row["body_md"],
+        sender=row["from_agent"],
+        to=names.to,
+        cc=names.cc,
+        created_ts=row["created_ts"],
+        importance=row["importance"],
+        ack_required=bool(row["ack_required"]),
+        attachments=_attachments.decode(row["attachments_json"]),
+        reply_to=row["reply_to"],
+    )

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final, TypedDict
 
 from transcript_mcp.mail.messages.cues import Remark, key, remarks, words
-from transcript_mcp.mail.search.embedded import without_embedded
+from transcript_mcp.mail.search.spaced import without_embedded
 from transcript_mcp.mail.values import Letter
 
 __all__ = ["Action", "Example", "Participant", "Point", "Summary", "summarize", "summarize_letters"]

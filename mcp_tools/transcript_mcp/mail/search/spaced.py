@@ -5,9 +5,8 @@ import unicodedata
 from typing import Final
 
 from nanobot_transcript.scripts import DENSE
-from transcript_mcp.mail.search.embedded import without_embedded
 
-__all__ = ["APART", "spaced"]
+__all__ = ["APART", "spaced", "without_embedded"]
 
 APART: Final = DENSE + "\U00020000-\U0003ffff"
 """What stands apart, as a character class: the scripts without spaces, and the rarer Chinese characters."""
@@ -27,3 +26,18 @@ def spaced(text: str) -> str:
     """
     text = without_embedded(text)
     return text if text.isascii() else _APART.sub(r" \1 ", unicodedata.normalize("NFKC", text))
+
+
+_MARK: Final = ";base64,"
+_DATA: Final = re.compile(
+    r"\bdata:[\w./+-]{1,80}(?:;[\w-]{1,40}=[\w.+-]{0,40}){0,4};base64,[A-Za-z0-9+/=%_-]*+", re.IGNORECASE
+)
+
+
+def without_embedded(text: str) -> str:
+    """The text with a dash in the place of each data URI.
+
+    >>> without_embedded("![flow](data:image/webp;base64,UklGRg==) as said")
+    '![flow](-) as said'
+    """
+    return _DATA.sub("-", text) if _MARK in text else text
