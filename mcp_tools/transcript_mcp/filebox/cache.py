@@ -3,10 +3,10 @@
 import threading
 from typing import Final
 
+from transcript_mcp.filebox.box import BoxView
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.marks import ReadMarks
 from transcript_mcp.filebox.values import Box
-from transcript_mcp.filebox.view import BoxView
 
 __all__ = ["Views"]
 

@@ -1,22 +1,33 @@
 """The front door: who acts, and the mailbox that belongs to it."""
 
+import logging
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.config import ConfigSource, Roster
+from transcript_mcp.filebox.copies import Copy, copies_of
+from transcript_mcp.filebox.delivery import remove
+from transcript_mcp.filebox.files import WORKSHOP, names, write
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.glances import Glances
 from transcript_mcp.filebox.hooks import Hooks, installed_hooks
+from transcript_mcp.filebox.intents import Intent, abandoned
+from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.mailbox import Mailbox, Shared
 from transcript_mcp.filebox.options import FileBoxOptions
-from transcript_mcp.filebox.repair import repair
+from transcript_mcp.filebox.thread import joined
 
-__all__ = ["FileBox"]
+__all__ = ["FileBox", "repair"]
+
+logger = logging.getLogger(__name__)
 
 _TEND_EVERY: Final = 5.0
 _TEND_WAIT: Final = 0.2
@@ -69,3 +80,69 @@ class FileBox:
                 return
             self._tended[folder.key] = now
         repair(folder, roster, self._shared.views, _TEND_WAIT)
+
+
+_STALE: Final = 3600.0
+
+
+def repair(sender: MailboxFolder, roster: Roster, views: Views, lock_wait: float) -> None:
+    """Finish abandoned deliveries of a mailbox and remove what killed writers left. Raises nothing."""
+    try:
+        for note in abandoned(sender):
+            receiver = roster.agents.get(note.intent.receiver)
+            if receiver is None or receiver.problem:
+                note.keep = True
+                continue
+            note.keep = True  # for the next time, should this one fail
+            mailbox = MailboxFolder(receiver, forced=sender.forced)
+            with locked([sender, mailbox], lock_wait):
+                _settle(note.intent, sender, mailbox, views)
+            note.keep = False
+        _sweep(sender)
+    except (TranscriptError, OSError) as error:
+        logger.warning("The mailbox of %s cannot be repaired now: %s", sender.agent, error)
+
+
+def _settle(intent: Intent, sender: MailboxFolder, receiver: MailboxFolder, views: Views) -> None:
+    copies = copies_of(intent.id, [receiver, sender], views)
+    arrived = next((copy for copy in copies if _is_arrival(copy, intent, receiver)), None)
+    if arrived is None:
+        return  # it never arrived, and the sender was never told that it did
+    if not any(_is_sent_copy(copy, intent, sender, receiver) for copy in copies):
+        replaced = [copy for copy in copies if _lies_at(copy, sender, "outbox", arrived.name)]
+        text = joined(arrived.text, [copy.text for copy in replaced])
+        write(sender, "outbox", arrived.name, text.encode("utf-8", "surrogateescape"))
+        copies = [copy for copy in copies if copy not in replaced]
+        logger.info("A copy of %s was put into the outbox of %s", arrived.name, sender.agent)
+    if sender.key != receiver.key:
+        remove(_covered(intent, arrived, copies))
+
+
+def _is_arrival(copy: Copy, intent: Intent, receiver: MailboxFolder) -> bool:
+    own = copy.mailbox.key == receiver.key and copy.box != "outbox"
+    return own and copy.mail.time_ms == intent.time_ms
+
+
+def _is_sent_copy(copy: Copy, intent: Intent, sender: MailboxFolder, receiver: MailboxFolder) -> bool:
+    own = copy.mailbox.key == sender.key and copy.mail.time_ms >= intent.time_ms
+    return own and (sender.key != receiver.key or copy.box == "outbox")
+
+
+def _lies_at(copy: Copy, mailbox: MailboxFolder, box: str, name: str) -> bool:
+    return (copy.mailbox.key, copy.box, copy.name) == (mailbox.key, box, name)
+
+
+def _covered(intent: Intent, arrived: Copy, copies: Sequence[Copy]) -> list[Copy]:
+    """Older copies that know nothing the newer one does not know."""
+    older = [copy for copy in copies if copy.mail.time_ms < intent.time_ms]
+    return [copy for copy in older if joined(arrived.text, [copy.text]) == arrived.text]
+
+
+def _sweep(mailbox: MailboxFolder) -> None:
+    """Remove what writers have left that were killed long ago."""
+    with mailbox.looked_at(*WORKSHOP) as folder:
+        for name in names(folder):
+            assert folder is not None
+            with suppress(FileNotFoundError):
+                if os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < time.time() - _STALE:
+                    os.unlink(name, dir_fd=folder)

@@ -1,10 +1,12 @@
 """The hub as one aiohttp application, by itself or mounted in another one."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from nanobot_transcript import __version__
 from nanobot_transcript.errors import ConfigError
@@ -16,7 +18,6 @@ from transcript_mcp.hub.disks import Disks
 from transcript_mcp.hub.metrics import Metrics, observer
 from transcript_mcp.hub.mounts import Mount
 from transcript_mcp.hub.sessions import Sessions
-from transcript_mcp.hub.unreadable import told_in_a_line
 from transcript_mcp.hub.web import Site
 from transcript_mcp.room import OpenRoom
 from transcript_mcp.rooms import offered, open_rooms
@@ -24,7 +25,7 @@ from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.tokens import tokens_of
 
-__all__ = ["create_app", "door_of"]
+__all__ = ["create_app", "door_of", "told_in_a_line"]
 
 
 def create_app(
@@ -141,3 +142,23 @@ class _State:
 
 def _not_ready(reason: str) -> web.Response:
     return web.json_response({"status": "not ready", "reason": reason}, status=503)
+
+
+class _Short(logging.Filter):
+    """Leaves out where aiohttp was when it noticed, and the sender's bytes."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, (HttpProcessingError, web.RequestPayloadError)):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.msg, record.args = "A request cannot be read: %s", (type(error).__name__,)
+            record.exc_info = record.exc_text = None
+        return True
+
+
+async def told_in_a_line(_app: web.Application) -> AsyncIterator[None]:
+    """From the application's start to its end."""
+    server, short = logging.getLogger("aiohttp.server"), _Short()
+    server.addFilter(short)
+    yield
+    server.removeFilter(short)

@@ -10,13 +10,14 @@ from aiohttp import web
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownPostError
-from nanobot_transcript.identity import AgentProfile, is_bot
+from nanobot_transcript.identity import AgentProfile, is_bot, is_person
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import LATER, sentence_of
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
-from nanobot_transcript.turns.speakers import id_at
+from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
+from nanobot_transcript.turns.speakers import id_at, talk_of
 from transcript_mcp.page import Asked, Tell, Watch, WebPage, answered, as_json, done
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import pages as paging
@@ -24,12 +25,11 @@ from transcript_mcp.transcript import posts as posting
 from transcript_mcp.transcript.pages import Stretch
 from transcript_mcp.transcript.positions import said
 from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.turns import turns_of_bots
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import PostStatus
 
-__all__ = ["Chats", "GroupsPage"]
+__all__ = ["Chats", "GroupsPage", "turns_of_bots"]
 
 _PAGE: Final = 60
 _MOST: Final = 200
@@ -341,3 +341,17 @@ def _wanted(asked: Asked) -> posting.Wanted:
 
 async def _nobody(_waited: float, _seconds: float, _sentence: str) -> None:
     """Nobody is told of the waiting: there is none."""
+
+
+def turns_of_bots(entries: Sequence[Entry], idle: float) -> list[int | None]:
+    """For each entry, oldest first: the turns of bots in a row up to it, in its chat or thread; 0 for a person's.
+
+    None for what nobody said, such as a note of a program. After ``idle`` seconds of silence a count begins anew.
+    """
+    return [_turns(entry, entries[max(0, at + 1 - GUARD_HISTORY) : at], idle) for at, entry in enumerate(entries)]
+
+
+def _turns(entry: Entry, before: Sequence[Entry], idle: float) -> int | None:
+    if not is_bot(entry):
+        return 0 if is_person(entry) else None
+    return bot_turns(entry, talk_of(entry, before), idle=idle)

@@ -5,16 +5,18 @@ event loop, and the answer says how much of it was looked at.
 """
 
 import asyncio
+import heapq
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from aiohttp import web
 
 from nanobot_transcript.coordination.contract import HOUR
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.decision import sentence_of
 from nanobot_transcript.relevance.judge import QUESTIONS
 from nanobot_transcript.relevance.log import DecisionLog
@@ -26,11 +28,13 @@ from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.store.spoken import Speaker, Spoken
 from transcript_mcp.page import Asked, WebPage, as_json
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.transcript.latest import Latest
 from transcript_mcp.transcript.page import Chats
 from transcript_mcp.transcript.positions import said
 
-__all__ = ["StatisticsPage"]
+if TYPE_CHECKING:
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["Latest", "StatisticsPage"]
 
 _DAYS: Final = 14
 _MOST_DAYS: Final = 100
@@ -41,6 +45,39 @@ _MEMBERS: Final = 12
 _WHYS: Final = 5
 _WITHIN: Final = (5, 15, 30, 60, 180, 600)
 """Seconds; what took longer stands behind the last."""
+
+
+class Latest:
+    """Iterated once. A chat is read on as long as no other one has anything newer, so that what is left out is older
+    than ``whole_since``.
+    """
+
+    def __init__(self, store: "GroupTranscriptStore", chats: Iterable[Chat], since_ms: float, most: int) -> None:
+        self._store = store
+        self._since = since_ms
+        self._most = most
+        self._rests = [_Rest(-chat.last_write_ms, chat.session_key, None) for chat in chats]
+        heapq.heapify(self._rests)
+        self.read = 0
+        """Messages that were looked at."""
+
+    @property
+    def whole_since(self) -> float | None:
+        """From which time on nothing is left out (milliseconds); None where that is all that was asked for."""
+        return -self._rests[0].newest if self._rests else None
+
+    def __iter__(self) -> Iterator[tuple[str, Entry]]:
+        """Messages with the session keys of their chats."""
+        while self._rests and self.read < self._most:
+            rest = heapq.heappop(self._rests)
+            page = self._store.read_back(rest.chat, rest.cursor, _PAGE)
+            self.read += len(page.entries)
+            for entry in page.entries:
+                if said(entry) >= self._since:
+                    yield rest.chat, entry
+            # What was fetched later may stand behind what is newer: a page that is older as a whole ends the chat.
+            if len(page.entries) == _PAGE and max(map(said, page.entries)) >= self._since:
+                heapq.heappush(self._rests, _Rest(-said(page.entries[0]), rest.chat, page.cursor))
 
 
 class StatisticsPage(WebPage):
@@ -190,3 +227,14 @@ def _limits(settings: Settings) -> Iterator[tuple[str, int]]:
         yield QUESTIONS, settings.gate.judge.per_hour
     if settings.history.enabled:
         yield HISTORY, settings.history.calls_per_hour
+
+
+_PAGE: Final = 1000
+
+
+class _Rest(NamedTuple):
+    """What of a chat was not read yet: it is older than ``-newest`` (milliseconds), and stands before ``cursor``."""
+
+    newest: float
+    chat: str
+    cursor: str | None

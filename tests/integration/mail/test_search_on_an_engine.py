@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.babble import Babble
-from transcript_mcp.mail.store import index_messages
 
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
 from transcript_mcp.mail.search.hits import search
-from transcript_mcp.mail.store import MailStore
+from transcript_mcp.mail.store import MailStore, index_messages
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.contract import Database, Sql

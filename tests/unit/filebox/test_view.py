@@ -10,10 +10,9 @@ import pytest
 from support.mailboxes import Office, plant
 
 from nanobot_transcript.errors import MailboxUnavailableError
-from transcript_mcp.filebox import index
-from transcript_mcp.filebox.box_names import Listing
+from transcript_mcp.filebox import box
+from transcript_mcp.filebox.box import BoxView, Listing, look_at
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.view import BoxView, look_at
 
 LONG_AGO = 1_700_000_000_000_000_000
 
@@ -105,7 +104,7 @@ def test_a_new_process_reads_the_index_and_no_mails(
 ) -> None:
     names = fill(office.folder("dev_agent", "inbox"), 250)
     first = make_view().mails()
-    assert index.load(folder, "inbox").keys() == set(names)
+    assert box.load(folder, "inbox").keys() == set(names)
     path = office.folder("dev_agent", "inbox") / names[0]
     before = path.stat()
     path.write_bytes(path.read_bytes().replace(b"planted", b"unseen!"))

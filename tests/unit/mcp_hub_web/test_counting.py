@@ -10,8 +10,7 @@ from nanobot_transcript.settings import Settings
 from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, LoopLimits
 from transcript_mcp.hub.web.site import Site
 from transcript_mcp.rooms import open_rooms
-from transcript_mcp.transcript.page import GroupsPage
-from transcript_mcp.transcript.turns import turns_of_bots
+from transcript_mcp.transcript.page import GroupsPage, turns_of_bots
 
 START = 1_763_600_000_000
 

@@ -23,9 +23,8 @@ from nanobot_transcript.relevance.tally import DAY_MS, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.transcript.latest import Latest
 from transcript_mcp.transcript.page import Chats
-from transcript_mcp.transcript.statistics import StatisticsPage, _verdicts
+from transcript_mcp.transcript.statistics import Latest, StatisticsPage, _verdicts
 
 pytestmark = pytest.mark.asyncio
 

@@ -17,7 +17,7 @@ from unit.mcp_hub_web.test_events import first_look, next_event, opened, until
 
 from nanobot_transcript import errors
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.web.refusals import _CONNECT
+from transcript_mcp.hub.web.problems import _CONNECT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

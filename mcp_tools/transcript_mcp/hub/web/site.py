@@ -14,7 +14,7 @@ from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub.web.bundle import Bundle
 from transcript_mcp.hub.web.changes import Looking
 from transcript_mcp.hub.web.events import Events
-from transcript_mcp.hub.web.recent import Recent
+from transcript_mcp.hub.web.problems import Recent
 from transcript_mcp.hub.web.system import SystemPage
 from transcript_mcp.page import WebPage, as_json
 from transcript_mcp.room import Notes, OpenRoom

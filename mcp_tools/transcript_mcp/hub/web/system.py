@@ -17,7 +17,7 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub.web.events import Events
-from transcript_mcp.hub.web.recent import Recent
+from transcript_mcp.hub.web.problems import Recent
 from transcript_mcp.page import Asked, Watch, WebPage, answered, looked_at
 from transcript_mcp.room import OpenRoom, Stored
 

@@ -6,21 +6,26 @@ here too, so nothing is taken for granted for good: whoever needs certainty asks
 is compared.
 """
 
+import logging
 import os
 import threading
+import time
 from bisect import insort
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from transcript_mcp.filebox import index
-from transcript_mcp.filebox.box_names import Listing
-from transcript_mcp.filebox.file_names import shown_name
-from transcript_mcp.filebox.files import LARGEST, read_head, stamp_of
-from transcript_mcp.filebox.folders import MailboxFolder
+import msgspec
+
+from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.filebox.file_names import shown_name, suffix_of_name
+from transcript_mcp.filebox.files import LARGEST, read, read_head, stamp_of, write
+from transcript_mcp.filebox.folders import STATE, MailboxFolder
 from transcript_mcp.filebox.message import parsed
 from transcript_mcp.filebox.values import Box, Mail
 
-__all__ = ["BoxView", "look_at"]
+__all__ = ["BoxView", "Listing", "Moves", "load", "look_at", "save"]
+
+logger = logging.getLogger(__name__)
 
 _WHOLE_ID: Final = 36
 _FEW: Final = 1000  # so many stamps are compared in a millisecond or two
@@ -92,7 +97,7 @@ class BoxView:
         self._look()
         compare = certain or len(self._listing.inodes) <= _FEW
         if self._mails is None:
-            self._mails = index.load(self._mailbox, self._box, self._listing.inodes)
+            self._mails = load(self._mailbox, self._box, self._listing.inodes)
             self._came, self._went, compare = set(), self._mails.keys() - self._listing.inodes.keys(), True
         if compare or self._came or self._went:
             self._refresh(self._mails, compare=compare)
@@ -128,7 +133,7 @@ class BoxView:
     def _save(self, changes: int, known: dict[str, Mail]) -> None:
         self._unsaved += changes
         if self._unsaved >= _WORTH_SAVING:
-            index.save(self._mailbox, self._box, known)
+            save(self._mailbox, self._box, known)
             self._unsaved = 0
 
 
@@ -166,3 +171,145 @@ def _changed(folder: int, known: Mapping[str, Mail], names: Iterable[str]) -> se
 
 def _age(mail: Mail) -> tuple[int, str]:
     return mail.time_ms, mail.file
+
+
+_TICK: Final = 100_000_000  # ns; no clock of a file system that counts fractions of a second ticks more slowly
+_COARSE_TICK: Final = 2_000_000_000
+_SECOND: Final = 1_000_000_000
+
+
+class Moves(NamedTuple):
+    """Names that came or whose file is another one now, and names that went."""
+
+    came: set[str]
+    went: set[str]
+
+
+class Listing:
+    """Every mail of a box with the inode of its file: regular files that end in ``.md`` and are not hidden."""
+
+    def __init__(self, mailbox: MailboxFolder, box: Box) -> None:
+        self._mailbox: Final = mailbox
+        self._box: Final = box
+        self._version: object = None
+        self._joined: str | None = None  # one text is searched faster than ten thousand
+        self.inodes: Final[dict[str, int]] = {}
+        self.odd: Final[set[str]] = set()
+        """Names that do not tell the id of their mail."""
+
+    def version(self) -> object:
+        """Changes whenever a file comes or goes; costs one look at the folder."""
+        with self._mailbox.looked_at(self._box) as folder:
+            return _version(os.fstat(folder)) if folder is not None else None
+
+    def refresh(self) -> Moves:
+        """Look again. Raises MailboxUnavailableError and ConfigError."""
+        with self._mailbox.looked_at(self._box) as folder:
+            if folder is None:
+                self._version = None
+                return self._change({}, set(self.inodes))
+            found = os.fstat(folder)
+            if (now := _version(found)) == self._version:
+                return Moves(set(), set())
+            try:
+                moves = self._read(folder)
+            except OSError as error:
+                self._mailbox.failed(f"look into {self._box}", error)
+            self._version = now if _has_settled(found.st_mtime_ns) else None
+            return moves
+
+    def ending(self, suffix: str) -> set[str]:
+        """The names that end so, as of the last look."""
+        if self._joined is None:
+            self._joined = "\n".join(["", *self.inodes, ""])
+        found, at, wanted = set[str](), 0, f"{suffix}\n"
+        while (at := self._joined.find(wanted, at)) >= 0:
+            name = self._joined[self._joined.rindex("\n", 0, at) + 1 : at + len(suffix)]
+            if name in self.inodes:
+                found.add(name)
+            at += len(wanted)
+        return found
+
+    def _read(self, folder: int) -> Moves:
+        seen, came = set[str](), dict[str, int]()
+        with os.scandir(folder) as found:
+            for entry in found:
+                name = entry.name
+                if not name.endswith(".md") or name[0] == ".":
+                    continue
+                inode = entry.inode()
+                if self.inodes.get(name) != inode:
+                    if not entry.is_file(follow_symlinks=False):
+                        continue
+                    came[name] = inode
+                seen.add(name)
+        return self._change(came, self.inodes.keys() - seen)
+
+    def _change(self, came: dict[str, int], went: set[str]) -> Moves:
+        """In place: names that stay are not kept in memory a second time."""
+        if came or went:
+            for name in went:
+                del self.inodes[name]
+            self.inodes.update(came)
+            self._joined = None
+        self.odd.difference_update(went)
+        self.odd.update(name for name in came if suffix_of_name(name) is None)
+        return Moves(set(came), went)
+
+
+def _version(folder: os.stat_result) -> tuple[int, int]:
+    return folder.st_ino, folder.st_mtime_ns
+
+
+def _has_settled(changed_ns: int) -> bool:
+    """False as long as somebody could write within the same tick of the clock, so that it would not show."""
+    tick = _TICK if changed_ns % _SECOND else _COARSE_TICK
+    return changed_ns < time.time_ns() - tick
+
+
+_VERSION: Final = 1
+_LARGEST: Final = 256 * 1024 * 1024
+_REPEATED: Final = ("file", "type", "sender", "receiver", "original_sender")
+
+
+class _Index(msgspec.Struct, array_like=True):
+    version: int
+    mails: list[Mail]
+
+
+_decoder: Final = msgspec.msgpack.Decoder(_Index)
+
+
+def load(mailbox: MailboxFolder, box: Box, names: Iterable[str] = ()) -> dict[str, Mail]:
+    """The mails of the last ``save``, by file name; empty when there was none. Raises nothing.
+
+    ``names`` are those of the box, so that they need not be kept in memory twice.
+    """
+    try:
+        with mailbox.looked_at(STATE) as folder:
+            taken = read(folder, _name(box), _LARGEST) if folder is not None else None
+        known = _decoder.decode(taken.body) if taken else None
+    except (OSError, TranscriptError, msgspec.MsgspecError) as error:
+        logger.info("Rebuilding the index of %s of %s: %s", box, mailbox.agent, error)
+        return {}
+    if known is None or known.version != _VERSION:
+        return {}
+    words = {name: name for name in names}
+    for mail in known.mails:
+        for name in _REPEATED:  # ten thousand mails name few agents
+            word = getattr(mail, name)
+            msgspec.structs.force_setattr(mail, name, words.setdefault(word, word))
+    return {mail.file: mail for mail in known.mails}
+
+
+def save(mailbox: MailboxFolder, box: Box, mails: Mapping[str, Mail]) -> None:
+    """Keep the headers for the next process. Raises nothing: without an index things only take longer."""
+    body = msgspec.msgpack.encode(_Index(_VERSION, [mail for name, mail in mails.items() if mail.file == name]))
+    try:
+        write(mailbox, STATE, _name(box), body)
+    except TranscriptError as error:
+        logger.warning("%s The index of the %s is not kept.", error, box)
+
+
+def _name(box: Box) -> str:
+    return f"{box}.index"
