@@ -31,12 +31,12 @@ def ours(place: str) -> None:
 async def _bridged(server: object) -> None:
     from aiohttp import web
 
-    from transcript_mcp.hub.asgi import Bridge
+    from transcript_mcp.hub.asgi import AsgiApp
     from transcript_mcp.sdk import Server, http_app
 
     assert isinstance(server, Server)
     http, app = http_app(server), web.Application()
-    app.router.add_route("*", "/mcp", Bridge(http, lambda _request: None).handle)
+    app.router.add_route("*", "/mcp", AsgiApp(http, lambda _request: None).handle)
     runner = web.AppRunner(app, access_log=None)
     async with http.running():
         await runner.setup()

@@ -21,9 +21,9 @@ from transcript_mcp.door.guard import CALLER
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = [
-    "Asked",
     "Finding",
     "Look",
+    "PageCall",
     "Tell",
     "Watch",
     "WebPage",
@@ -39,7 +39,7 @@ __all__ = [
 _LONGEST: Final = 2000
 _EVERY: Final = 0.25
 
-Finding: TypeAlias = "Callable[[Asked], Any]"
+Finding: TypeAlias = "Callable[[PageCall], Any]"
 """Looks something up or does it; runs in a thread. What it returns becomes JSON."""
 
 
@@ -77,7 +77,7 @@ class WebPage:
         """The hub ends."""
 
 
-class Asked:
+class PageCall:
     """The values of one request. What is missing or of another kind becomes an answer that says so."""
 
     def __init__(self, values: Mapping[str, Any], caller: str = "") -> None:
@@ -130,7 +130,7 @@ def answered(finding: Finding) -> Handler:
     """A handler for GET: the query's parameters."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        return as_json(await in_thread(finding, Asked(request.query, request[CALLER].name)))
+        return as_json(await in_thread(finding, PageCall(request.query, request[CALLER].name)))
 
     return handle
 
@@ -154,7 +154,7 @@ def event_json(value: Any) -> str:
     return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-async def body_of(request: web.Request) -> Asked:
+async def body_of(request: web.Request) -> PageCall:
     """The fields of a JSON body; a page from elsewhere cannot send that kind."""
     if request.content_type.lower() != "application/json":
         raise _wrong("The body must be JSON, with that Content-Type.", 415)
@@ -164,7 +164,7 @@ async def body_of(request: web.Request) -> Asked:
         raise _wrong("The body is not JSON.") from None
     if not isinstance(values, dict):
         raise _wrong("The body is not a JSON object.")
-    return Asked(values, request[CALLER].name)
+    return PageCall(values, request[CALLER].name)
 
 
 def _wrong(sentence: str, status: int = 400) -> RequestError:

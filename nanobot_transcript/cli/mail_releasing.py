@@ -22,7 +22,7 @@ from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from transcript_mcp.mail.claims.values import Claim
+    from transcript_mcp.mail.claims.values import FileClaim
     from transcript_mcp.mail.values import Agent
 
 __all__ = ["release"]
@@ -80,7 +80,7 @@ def _tell_not_held(paths: "Sequence[str]", who: "Agent") -> None:
         notice(said("{agent} has no claim on {path}.", agent=who.name, path=path))
 
 
-def _ask(claims: "Sequence[Claim]", not_held: "Sequence[str]", who: "Agent", project: str, *, json: bool) -> None:
+def _ask(claims: "Sequence[FileClaim]", not_held: "Sequence[str]", who: "Agent", project: str, *, json: bool) -> None:
     paths = listed(claim.path for claim in claims[:_SHOWN])
     more = said(" and {count} more", count=len(claims) - _SHOWN) if len(claims) > _SHOWN else ""
     active = f"{local(who.last_active_ts * 1000):%Y-%m-%d %H:%M}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from transcript_mcp.mail.claims.values import Claim
+    from transcript_mcp.mail.claims.values import FileClaim
     from transcript_mcp.mail.messages.receipts import Overdue
     from transcript_mcp.mail.search.hits import Hit
     from transcript_mcp.mail.values import Agent, Delivery, Letter
@@ -128,7 +128,7 @@ def print_agents(agents: "Sequence[Agent]", project: str) -> None:
     print_table(("Agent", "Program", "Model", "Active", "Task"), rows, shorten="Task")
 
 
-def print_claims(claims: "Sequence[Claim]") -> None:
+def print_claims(claims: "Sequence[FileClaim]") -> None:
     """Who works on what, and until when."""
     rows = [
         [
@@ -160,7 +160,7 @@ def _state(delivery: "Delivery") -> str:
     return said("unread") if delivery.read_ts is None else said("read")
 
 
-def _end(claim: "Claim") -> str:
+def _end(claim: "FileClaim") -> str:
     if claim.released_ts is not None:
         return said("released")
     return _when(claim.expires_ts) if claim.expires_ts > time.time() else said("run out")

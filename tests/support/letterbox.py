@@ -51,7 +51,7 @@ class Letterbox:
             files.update(job.files)
         return files
 
-    def jobs(self, project: str = BACKEND) -> list[jobs.Job]:
+    def jobs(self, project: str = BACKEND) -> list[jobs.ArchiveJob]:
         """The jobs of a project."""
         project_id = self.mail.project(project).id
         return self.mail.reader.read(lambda db: jobs.waiting(db, project_id, 100_000), [])

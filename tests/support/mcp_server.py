@@ -157,9 +157,9 @@ def mount(
 ) -> None:
     """Serve an MCP server under these paths through the hub's bridge alone, without what guards the hub."""
     from transcript_mcp.door.guard import CALLER
-    from transcript_mcp.hub.asgi import Bridge
+    from transcript_mcp.hub.asgi import AsgiApp
 
-    bridge = Bridge(http)
+    bridge = AsgiApp(http)
 
     async def handle(request: "web.Request") -> "web.StreamResponse":
         request[CALLER] = caller(request)

@@ -44,9 +44,9 @@ FREE = {
     "support/mail_worker.py": "a writer pauses between two messages",
     "unit/assistant/test_service.py": "the product's own waits, which end with nothing",
     "unit/feishu/test_webhook.py": "one that has to go on waiting is given a moment to be wrong",
-    "unit/filebox/test_waiting.py": "the product's own waits, which end with nothing",
+    "unit/filebox/test_wait.py": "the product's own waits, which end with nothing",
     "unit/mcp_hub_web/test_events.py": "it is written again until it is heard",
-    "unit/mcp_transcript/test_waiting.py": "the product's own waits, which end with nothing",
+    "unit/mcp_transcript/test_waits.py": "the product's own waits, which end with nothing",
     "unit/simulator/test_faults.py": "it has to end in vain",
 }
 """Files in which a short wait is no end of patience, and why."""

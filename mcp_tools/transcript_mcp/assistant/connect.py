@@ -25,7 +25,7 @@ from transcript_mcp.assistant.rules import clean_name
 from transcript_mcp.assistant.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import Inquiry, Kind
-from transcript_mcp.door.bodies import Arrivals, BodyTooLargeError, CrowdedError
+from transcript_mcp.door.bodies import BodyIntake, BodyTooLargeError, CrowdedError
 from transcript_mcp.door.delivery import ClientLeftError, deliver, takes_gzip
 from transcript_mcp.door.identity import Tokens, bearer
 from transcript_mcp.door.waits import TimeIsOverError, Waits
@@ -95,7 +95,7 @@ class Calls:
             for service, calls in SERVICES.items()
             for call in calls
         }
-        self._arrivals = Arrivals(_MOST_ARRIVING, SMALL)
+        self._arrivals = BodyIntake(_MOST_ARRIVING, SMALL)
         self._written = count(1)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:

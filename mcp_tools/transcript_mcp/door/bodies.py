@@ -16,7 +16,7 @@ from aiohttp import StreamReader, web
 
 __all__ = [
     "READING",
-    "Arrivals",
+    "BodyIntake",
     "BodyTooLargeError",
     "CrowdedError",
     "SlowBodyError",
@@ -151,7 +151,7 @@ class CrowdedError(Exception):
     """More bodies are being taken in than memory bears."""
 
 
-class Arrivals:
+class BodyIntake:
     """Takes bodies in, and knows how many bytes of them there are: all together no more than ``together`` times as many
     as each may have. Those up to ``small`` bytes find their way whatever arrives.
     """

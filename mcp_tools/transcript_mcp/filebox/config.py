@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanobot_transcript.errors import ConfigError
-from transcript_mcp.filebox.places import Place, places
+from transcript_mcp.filebox.places import AgentFolder, places
 
 __all__ = ["CONFIG_NAME", "ConfigSource", "Roster"]
 
@@ -33,7 +33,7 @@ class Roster:
     """
 
     file: Path
-    agents: dict[str, Place]
+    agents: dict[str, AgentFolder]
     current: str = ""
     reason: str = ""
     doubt: str = ""
@@ -163,7 +163,7 @@ def _checked(document: Any, path: Path) -> tuple[dict[str, Any], str]:
     return agents, current
 
 
-def _by_folder(path: Path, everybody: dict[str, Place], cwd: Path) -> Roster:
+def _by_folder(path: Path, everybody: dict[str, AgentFolder], cwd: Path) -> Roster:
     """Whoever's folder the working directory is, else whoever's it lies in most closely."""
     around = [place for place in everybody.values() if not place.problem and cwd.is_relative_to(place.root)]
     nearest = max((len(place.root.parts) for place in around), default=0)

@@ -9,7 +9,7 @@ from typing import Final
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.finding import Finding
 from transcript_mcp.filebox.config import ConfigSource, Roster
-from transcript_mcp.filebox.places import BELOW, Place
+from transcript_mcp.filebox.places import BELOW, AgentFolder
 from transcript_mcp.filebox.values import BOXES
 
 __all__ = ["checks", "token_checks"]
@@ -74,7 +74,7 @@ def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[F
         yield _finding("info", f"{roster.reason} Available agents: {roster.names}.", roster.advice)
 
 
-def _place(place: Place) -> Iterator[Finding]:
+def _place(place: AgentFolder) -> Iterator[Finding]:
     if place.problem:
         yield _finding("error", place.problem, f"Correct agents.{place.agent}: the absolute path of its folder.")
     elif not place.root.is_dir():
@@ -86,7 +86,7 @@ def _place(place: Place) -> Iterator[Finding]:
         yield from _left_behind(place)
 
 
-def _existing(place: Place) -> Path:
+def _existing(place: AgentFolder) -> Path:
     """The mailbox, or as much of the way there as exists."""
     folder = place.mailbox
     while not folder.is_dir():
@@ -94,7 +94,7 @@ def _existing(place: Place) -> Path:
     return folder
 
 
-def _links(place: Place) -> Iterator[Finding]:
+def _links(place: AgentFolder) -> Iterator[Finding]:
     steps = [place.root.joinpath(*place.below[:depth]) for depth in range(1, len(place.below) + 1)]
     for folder in [*steps, *(place.mailbox / box for box in BOXES)]:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -102,7 +102,7 @@ def _links(place: Place) -> Iterator[Finding]:
             yield _finding("error", message, "Put a real folder in its place.")
 
 
-def _left_behind(place: Place) -> Iterator[Finding]:
+def _left_behind(place: AgentFolder) -> Iterator[Finding]:
     """Mail from the time when the folder was one agent's alone."""
     if not place.shared:
         return

@@ -17,8 +17,8 @@ from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 __all__ = [
     "LARGEST",
     "WORKSHOP",
+    "FileText",
     "Stamp",
-    "Taken",
     "exists",
     "fill",
     "names",
@@ -48,14 +48,14 @@ _OURS: Final = secrets.token_hex(8)
 _numbers: Final = count()
 
 
-class Taken(NamedTuple):
+class FileText(NamedTuple):
     """What was read of a file, and its stamp at that moment."""
 
     body: bytes
     stamp: Stamp
 
 
-def read(folder: int, name: str, largest: int = LARGEST) -> Taken | None:
+def read(folder: int, name: str, largest: int = LARGEST) -> FileText | None:
     """The whole file; None when there is no regular file. Raises OSError, also for more than ``largest`` bytes."""
     taken = read_beginning(folder, name, largest + 1)
     if taken is not None and len(taken.body) > largest:
@@ -63,7 +63,7 @@ def read(folder: int, name: str, largest: int = LARGEST) -> Taken | None:
     return taken
 
 
-def read_beginning(folder: int, name: str, limit: int) -> Taken | None:
+def read_beginning(folder: int, name: str, limit: int) -> FileText | None:
     """At most ``limit`` bytes of the file; None when there is no regular file. Raises OSError."""
     try:
         descriptor = to_read(name, folder)
@@ -75,10 +75,10 @@ def read_beginning(folder: int, name: str, limit: int) -> Taken | None:
         raise
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         found = os.fstat(descriptor)
-        return Taken(file.read(limit) or b"", stamp_of(found))
+        return FileText(file.read(limit) or b"", stamp_of(found))
 
 
-def read_head(folder: int, name: str) -> Taken | None:
+def read_head(folder: int, name: str) -> FileText | None:
     """The same, but hardly more of it than the header."""
     taken = read_beginning(folder, name, _HEAD)
     if taken is not None and len(taken.body) == _HEAD and _MARKER not in taken.body:

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from nanobot_transcript.errors import ConfigError, MailboxUnavailableError
 from nanobot_transcript.files.descriptors import enter, root_folder, to_create
 from nanobot_transcript.files.failures import FULL, LINK
-from transcript_mcp.filebox.places import BELOW, Place
+from transcript_mcp.filebox.places import BELOW, AgentFolder
 
 __all__ = ["STATE", "MailboxFolder", "OpenMailbox"]
 
@@ -33,7 +33,7 @@ class MailboxFolder:
 
     __slots__ = ("forced", "key", "place")
 
-    def __init__(self, place: Place, *, forced: bool = False) -> None:
+    def __init__(self, place: AgentFolder, *, forced: bool = False) -> None:
         self.place: Final = place
         self.forced: Final = forced
         self.key: Final = os.path.join(place.root, *place.below)  # noqa: PTH118 - pathlib takes ten times as long

@@ -13,7 +13,7 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.search import Query
 from transcript_mcp.filebox.values import BOXES
-from transcript_mcp.page import Asked, Watch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, Watch, WebPage, answered, done, looked_at, stamp
 
 __all__ = ["BoxesPage"]
 
@@ -52,7 +52,7 @@ class BoxesPage(WebPage):
             web.post("/api/boxes/reject", done(self.reject)),
         ]
 
-    def agents(self, _asked: Asked) -> dict[str, Any]:
+    def agents(self, _asked: PageCall) -> dict[str, Any]:
         """All agents: which of them a person may act as, and how much is in the inbox."""
         roster = self._filebox.roster()
         agents: list[dict[str, Any]] = []
@@ -65,25 +65,25 @@ class BoxesPage(WebPage):
             agents.append(shown)
         return {"agents": agents, "types": list(self._filebox.options.types)}
 
-    def page(self, asked: Asked) -> dict[str, Any]:
+    def page(self, asked: PageCall) -> dict[str, Any]:
         """The headers of a box, the newest first; behind the ``offset`` newest of them."""
         box, limit = asked.text("box"), asked.number("limit", 100, _MOST)
         offset = asked.number("offset", 0, sys.maxsize, least=0)
         page = self._mailbox(asked).page(box, limit, offset)
         return showing.shown_page(box, page) | {"more": max(0, page.total - page.offset - len(page.mails))}
 
-    def thread(self, asked: Asked) -> dict[str, Any]:
+    def thread(self, asked: PageCall) -> dict[str, Any]:
         """A conversation, newest entry first; it stays unread."""
         thread = self._mailbox(asked).thread(asked.text("id"), mark_read=False)
         return showing.shown_thread(thread, self._filebox.options.max_read)
 
-    def search(self, asked: Asked) -> dict[str, Any]:
+    def search(self, asked: PageCall) -> dict[str, Any]:
         """Mails of all four boxes by their words, the newest, and whether there are more."""
         limit = asked.number("limit", 50, _MOST)
         found = self._mailbox(asked).search(Query(asked.text("q")), limit + 1)
         return {"hits": showing.shown_found(found[:limit]), "more": len(found) > limit}
 
-    def send(self, asked: Asked) -> dict[str, Any]:
+    def send(self, asked: PageCall) -> dict[str, Any]:
         """A new mail, or with ``original`` a reply on top of its thread."""
         original = asked.text("original", "")
         title = asked.text("title", "-" if original else None)
@@ -91,11 +91,11 @@ class BoxesPage(WebPage):
         sent = self._mailbox(asked).send(asked.text("to"), asked.text("type"), title, content, original)
         return {"id": sent.id, "file": sent.file, "note": sent.note}
 
-    def resolve(self, asked: Asked) -> dict[str, Any]:
+    def resolve(self, asked: PageCall) -> dict[str, Any]:
         """Move a mail from the inbox to ``done``."""
         return {"file": self._mailbox(asked).resolve(asked.text("file")).file}
 
-    def reject(self, asked: Asked) -> dict[str, Any]:
+    def reject(self, asked: PageCall) -> dict[str, Any]:
         """Move a mail from the inbox to ``cancel``."""
         return {"file": self._mailbox(asked).reject(asked.text("file")).file}
 
@@ -113,7 +113,7 @@ class BoxesPage(WebPage):
                 seen[(("agent", place.agent),)] = *folders, stamp(place.mailbox / ".state" / "read.jsonl")
         return seen
 
-    def _mailbox(self, asked: Asked) -> Mailbox:
+    def _mailbox(self, asked: PageCall) -> Mailbox:
         return self._filebox.mailbox(asked.text("agent"), identity=self._agent)
 
     def _permitted(self, agent: str) -> bool:

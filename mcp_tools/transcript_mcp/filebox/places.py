@@ -11,7 +11,7 @@ from typing import Any, Final
 from nanobot_transcript.errors import ConfigError
 from transcript_mcp.filebox.values import BOXES
 
-__all__ = ["BELOW", "Place", "places"]
+__all__ = ["BELOW", "AgentFolder", "places"]
 
 BELOW: Final = ("docs", "mailbox")
 _ODD: Final = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -19,7 +19,7 @@ _LONGEST_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AgentFolder:
     """Folder of one agent as the configuration ``config`` names it.
 
     ``root`` is the folder with all links resolved; ``below`` leads from there to the mailbox. ``problem`` says why the
@@ -47,25 +47,25 @@ class Place:
         """What stands for this place in the configuration file, for sentences."""
         return f"agents.{self.agent} in {self.config}"
 
-    def usable(self) -> "Place":
+    def usable(self) -> "AgentFolder":
         """Itself. Raises ConfigError when there is a problem."""
         if self.problem:
             raise ConfigError(self.problem, hint=f"Correct agents.{self.agent}: the absolute path of its folder.")
         return self
 
 
-def places(agents: Mapping[str, Any], config: Path) -> dict[str, Place]:
+def places(agents: Mapping[str, Any], config: Path) -> dict[str, AgentFolder]:
     """A place for every agent of a configuration, in its order; nothing on the disk has to exist."""
     roots = {agent: _root(agent, folder, config) for agent, folder in agents.items()}
     crowd = Counter(root for root in roots.values() if isinstance(root, Path))
-    found: dict[str, Place] = {}
+    found: dict[str, AgentFolder] = {}
     for agent, root in roots.items():
         if isinstance(root, str):
-            found[agent] = Place(agent, config, problem=root)
+            found[agent] = AgentFolder(agent, config, problem=root)
         elif crowd[root] > 1:
             found[agent] = _separate(agent, config, root)
         else:
-            found[agent] = Place(agent, config, root)
+            found[agent] = AgentFolder(agent, config, root)
     return found
 
 
@@ -81,8 +81,8 @@ def _root(agent: str, folder: Any, config: Path) -> Path | str:
     return Path(os.path.realpath(folder))
 
 
-def _separate(agent: str, config: Path, root: Path) -> Place:
+def _separate(agent: str, config: Path, root: Path) -> AgentFolder:
     if agent.startswith(".") or agent in BOXES:
         problem = f"{agent!r} in {config} shares its folder, and no agent's part of it can have this name."
-        return Place(agent, config, problem=problem)
-    return Place(agent, config, root, (*BELOW, agent))
+        return AgentFolder(agent, config, problem=problem)
+    return AgentFolder(agent, config, root, (*BELOW, agent))

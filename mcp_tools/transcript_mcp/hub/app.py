@@ -17,7 +17,7 @@ from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.hub.disks import Disks
 from transcript_mcp.hub.metrics import Metrics, observer
 from transcript_mcp.hub.mounts import Mount
-from transcript_mcp.hub.sessions import Sessions
+from transcript_mcp.hub.sessions import McpSessions
 from transcript_mcp.hub.web import Site
 from transcript_mcp.room import OpenRoom
 from transcript_mcp.rooms import offered, open_rooms
@@ -95,7 +95,7 @@ def _mounts(
 ) -> dict[str, Mount]:
     together = [name for name in servers if offered is None or name in offered]
     whole = merged([servers[name] for name in together], name="nanobot-transcript", version=__version__)
-    sessions = Sessions()
+    sessions = McpSessions()
     mounts = {f"/mcp/{name}": Mount(server, [name], max_body, watch, sessions) for name, server in servers.items()}
     return {"/mcp": Mount(whole, together, max_body, watch, sessions), **mounts}
 

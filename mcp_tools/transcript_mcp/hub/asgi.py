@@ -19,7 +19,7 @@ from transcript_mcp.door.waits import Waits
 from transcript_mcp.sdk import HttpApp
 from transcript_mcp.sdk.calls import RECEIVER
 
-__all__ = ["GRACE", "Bridge", "asgi_scope"]
+__all__ = ["GRACE", "AsgiApp", "asgi_scope"]
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _COLLECT = 0.005
 _Message = MutableMapping[str, Any]
 
 
-class Bridge:
+class AsgiApp:
     """Handles aiohttp's requests with an ASGI app."""
 
     def __init__(self, http: HttpApp) -> None:

@@ -13,7 +13,7 @@ from transcript_mcp.door.delivery import HttpReceiver
 from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.waits import StoppingError, Waits
-from transcript_mcp.hub.asgi import GRACE, Bridge, asgi_scope
+from transcript_mcp.hub.asgi import GRACE, AsgiApp, asgi_scope
 from transcript_mcp.hub.plain import (
     VERSION,
     answer_plainly,
@@ -23,7 +23,7 @@ from transcript_mcp.hub.plain import (
     json_bytes,
     parsed,
 )
-from transcript_mcp.hub.sessions import Sessions
+from transcript_mcp.hub.sessions import McpSessions
 from transcript_mcp.sdk import Server, Watch, http_app
 from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
@@ -38,13 +38,13 @@ class Mount:
     ``sessions`` bounds how many clients may have a session.
     """
 
-    def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch, sessions: Sessions) -> None:
+    def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch, sessions: McpSessions) -> None:
         self.names = names
         self._open = sessions
         self._sessions = http_app(server, max_body=max_body, watch=watch)
         self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
         self._direct = Direct(server, watch)
-        self._bridge = Bridge(self._sessions)
+        self._bridge = AsgiApp(self._sessions)
         self._arriving, self._calls = Waits(), Waits()
 
     @asynccontextmanager

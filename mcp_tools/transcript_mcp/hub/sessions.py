@@ -11,7 +11,7 @@ from transcript_mcp.door.errors import RequestError
 from transcript_mcp.hub.plain import SESSION
 from transcript_mcp.sdk.backend import HttpOptions
 
-__all__ = ["Sessions"]
+__all__ = ["McpSessions"]
 
 _MOST: Final = 1000
 """Some 60 MB."""
@@ -19,7 +19,7 @@ _MOST: Final = 1000
 _HINT: Final = "End sessions with DELETE, or try again later: idle ones end after {:g} minutes."
 
 
-class Sessions:
+class McpSessions:
     """The sessions of one hub, at all its addresses. For one event loop.
 
     ``idle`` are the seconds after which a session ends of which nothing is heard.

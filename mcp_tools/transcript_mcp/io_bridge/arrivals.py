@@ -15,13 +15,13 @@ from typing import Final
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.failures import store_error
 
-__all__ = ["Arrivals"]
+__all__ = ["ArrivalNotes"]
 
 _RECORD: Final = struct.Struct("<q")
 """The number of an item that has arrived, negative when it is taken once more after that."""
 
 
-class Arrivals:
+class ArrivalNotes:
     """The notes of this process in ``folder``, and those that others left. Notes are taken on the event loop."""
 
     def __init__(self, folder: Path) -> None:

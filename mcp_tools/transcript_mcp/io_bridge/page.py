@@ -9,7 +9,7 @@ from transcript_mcp.door.delivery import hand_over
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.io_bridge import rules as checking
 from transcript_mcp.io_bridge.bridge import Bridge
-from transcript_mcp.page import Asked, WebPage, as_json, body_of
+from transcript_mcp.page import PageCall, WebPage, as_json, body_of
 from transcript_mcp.room import News
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class IoPage(WebPage):
 
     async def queue(self, request: web.Request) -> web.StreamResponse:
         """What a session holds, the oldest first, and who can be written to there; looking takes nothing away."""
-        session = checking.checked_session(Asked(request.query).text("session"))
+        session = checking.checked_session(PageCall(request.query).text("session"))
         found = await self._bridge.queue(session, _MOST, _SHOWN)
         return as_json({"items": [asdict(each) for each in found], "agents": self._agents(request, session)})
 

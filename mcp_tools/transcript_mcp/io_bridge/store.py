@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.io_bridge.arrivals import Arrivals
+from transcript_mcp.io_bridge.arrivals import ArrivalNotes
 from transcript_mcp.io_bridge.schema import opened
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 from transcript_mcp.sdk.threads import in_thread
@@ -61,7 +61,7 @@ class SqlQueueStore:
     ) -> None:
         self._database = opened(shelf)
         self._processes = processes or FileProcesses(shelf.folder, "io.holders")
-        self._arrivals = Arrivals(shelf.folder / "io.arrivals")
+        self._arrivals = ArrivalNotes(shelf.folder / "io.arrivals")
         self._holder: str | None = None
         self._joining = threading.Lock()
         self._limits = limits or Limits()

@@ -13,7 +13,7 @@ from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.values import Draft, InboxQuery, Letter, Page
 from transcript_mcp.mail.views import claims_uri, inbox_uris
-from transcript_mcp.page import Asked, Watch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, Watch, WebPage, answered, done, looked_at, stamp
 
 __all__ = ["MailPage", "RecentThread", "conversations", "subject_of", "unread", "written_to_last"]
 
@@ -46,12 +46,12 @@ class MailPage(WebPage):
             web.post("/api/mail/release", done(self.release)),
         ]
 
-    def projects(self, _asked: Asked) -> dict[str, Any]:
+    def projects(self, _asked: PageCall) -> dict[str, Any]:
         """All projects, and the key of the one in which somebody wrote last; null where nobody has."""
         newest = self._mail.reader.read(written_to_last, None)
         return {"projects": [{"key": each.key, "slug": each.slug} for each in self._mail.projects()], "newest": newest}
 
-    def agents(self, asked: Asked) -> dict[str, Any]:
+    def agents(self, asked: PageCall) -> dict[str, Any]:
         """The agents of a project, the most recently active first, each with how much it has not read."""
         project = self._mail.project(asked.text("project"))
         waiting = self._mail.reader.read(lambda db: unread(db, project.id), {})
@@ -60,7 +60,7 @@ class MailPage(WebPage):
         agents = [{**showing.shown_agent(each), "unread": waiting.get(each.name, 0)} for each in found]
         return {"agents": agents, **showing.shown_more(found)}
 
-    def threads(self, asked: Asked) -> dict[str, Any]:
+    def threads(self, asked: PageCall) -> dict[str, Any]:
         """The threads of a project, the one written to last first."""
         project = self._mail.project(asked.text("project"))
         limit, before = _stretch(asked)
@@ -81,7 +81,7 @@ class MailPage(WebPage):
             **showing.shown_more(found),
         }
 
-    def thread(self, asked: Asked) -> dict[str, Any]:
+    def thread(self, asked: PageCall) -> dict[str, Any]:
         """The newest messages of a conversation, the oldest of them first, and a summary of these."""
         from transcript_mcp.mail.messages.summary import summarize_letters
 
@@ -97,7 +97,7 @@ class MailPage(WebPage):
             **showing.shown_more(thread),
         }
 
-    def inbox(self, asked: Asked) -> dict[str, Any]:
+    def inbox(self, asked: PageCall) -> dict[str, Any]:
         """What came to an agent, the newest first. Nothing is marked as read."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
         limit, before = _stretch(asked)
@@ -105,14 +105,14 @@ class MailPage(WebPage):
         found = self._mail.inbox(who, query)
         return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
 
-    def outbox(self, asked: Asked) -> dict[str, Any]:
+    def outbox(self, asked: PageCall) -> dict[str, Any]:
         """What an agent sent, the newest first."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
         limit, before = _stretch(asked)
         found = self._mail.outbox(who, limit=limit, before=before)
         return {"messages": [showing.shown_letter(each) for each in found], **showing.shown_more(found)}
 
-    def search(self, asked: Asked) -> dict[str, Any]:
+    def search(self, asked: PageCall) -> dict[str, Any]:
         """Messages of a project by their words; what was found stands between ``**``."""
         from transcript_mcp.mail.search.hits import search
 
@@ -121,7 +121,7 @@ class MailPage(WebPage):
         found = search(self._mail.reader, project.id, asked.text("q"), limit, before)
         return {"hits": found.hits, "more": found.hits.more, "before": found.hits.before, "notes": list(found.notes)}
 
-    def claims(self, asked: Asked) -> dict[str, Any]:
+    def claims(self, asked: PageCall) -> dict[str, Any]:
         """Which files agents work on, and until when."""
         project = self._mail.project(asked.text("project"))
         limit, before = _stretch(asked)
@@ -129,7 +129,7 @@ class MailPage(WebPage):
         claims = [showing.shown_claim(each) for each in found]
         return {"claims": claims, "now": self._mail.now(), **showing.shown_more(found)}
 
-    def send(self, asked: Asked) -> dict[str, Any]:
+    def send(self, asked: PageCall) -> dict[str, Any]:
         """Write to agents as a person."""
         project = self._mail.project(asked.text("project"))
         text = asked.text("body", longest=None)
@@ -146,7 +146,7 @@ class MailPage(WebPage):
         )
         return self._told_of(self._service.send(project.key, self._mail.human(project.key), draft, ImageWish()))
 
-    def reply(self, asked: Asked) -> dict[str, Any]:
+    def reply(self, asked: PageCall) -> dict[str, Any]:
         """Answer a message as a person, in its thread."""
         text, answered_to = asked.text("body", longest=None), asked.text("id")
         human = self._mail.human(self._mail.message(answered_to).project)
@@ -159,7 +159,7 @@ class MailPage(WebPage):
         )
         return self._told_of(self._service.reply(human, answered_to, draft, ImageWish()))
 
-    def release(self, asked: Asked) -> dict[str, Any]:
+    def release(self, asked: PageCall) -> dict[str, Any]:
         """Release an agent's claims as a person: those on ``paths``, or with ``all`` whatever it has in the project."""
         project = self._mail.project(asked.text("project"))
         holder = self._mail.whois(project.key, asked.text("agent"))
@@ -184,7 +184,7 @@ class MailPage(WebPage):
         return showing.shown_posted(posted)
 
 
-def _stretch(asked: Asked, default: int = _FIRST) -> tuple[int, str | None]:
+def _stretch(asked: PageCall, default: int = _FIRST) -> tuple[int, str | None]:
     """How many rows of a list the page wants, and behind which it goes on."""
     return asked.number("limit", default, MOST), asked.optional("before")
 

@@ -10,9 +10,9 @@ from transcript_mcp.mail.values import iso
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.claims.guard import Installed, Uninstalled
-    from transcript_mcp.mail.claims.values import Claim, Claimed, Extended, Released
+    from transcript_mcp.mail.claims.values import Claimed, Extended, FileClaim, Released
     from transcript_mcp.mail.messages.receipts import Overdue
-    from transcript_mcp.mail.search.hits import Found
+    from transcript_mcp.mail.search.hits import Hits
     from transcript_mcp.mail.service import Posted
     from transcript_mcp.mail.values import Agent, Delivery, Letter, Page, Receipt, Registration, Sent, Thread
 
@@ -85,7 +85,7 @@ def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]
     return {"more": more, "notes": [note]}
 
 
-def shown_session_more(unread: "Page[Delivery]", claims: "Page[Claim]") -> dict[str, Any]:
+def shown_session_more(unread: "Page[Delivery]", claims: "Page[FileClaim]") -> dict[str, Any]:
     """What the answer to a new session does not hold: nothing when it holds all."""
     told = [
         (unread, "more_unread", "unread: check_my_messages with unread_only=true and"),
@@ -117,7 +117,7 @@ def overdue_places(before: str | None) -> tuple[str | None, str | None]:
     return owed, awaited
 
 
-def shown_found(found: "Found") -> dict[str, Any]:
+def shown_found(found: "Hits") -> dict[str, Any]:
     """Messages that a search found."""
     more = shown_more(found.hits)
     notes = [*found.notes, *more.pop("notes", ())]
@@ -189,7 +189,7 @@ def shown_receipt(receipt: "Receipt", commit: str | None) -> dict[str, Any]:
     )
 
 
-def shown_claim(claim: "Claim") -> dict[str, Any]:
+def shown_claim(claim: "FileClaim") -> dict[str, Any]:
     """A claim on a path."""
     released = claim.released_ts
     return {

@@ -23,7 +23,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import AnyUrl, ValidationError
 
 from transcript_mcp.sdk.backend import HttpManager, HttpOptions
-from transcript_mcp.sdk.calls import Call, cannot
+from transcript_mcp.sdk.calls import ClientRequest, cannot
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Answer, Dispatch, ProtocolError
 from transcript_mcp.sdk.logs import quiet
@@ -86,7 +86,7 @@ async def _tell(session: ServerSession, uri: str | None) -> None:
         raise GoneError from None
 
 
-class _V1Call(Call):
+class _V1Call(ClientRequest):
     def __init__(self, server: Server, request: RequestContext[ServerSession, _Connection, Any]) -> None:
         peer = request.lifespan_context.meet(request.session)
         super().__init__(server, peer, getattr(request.request, "scope", None))

@@ -28,7 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from transcript_mcp.sdk.backend import HttpOptions
-from transcript_mcp.sdk.calls import Call, cannot, reaches
+from transcript_mcp.sdk.calls import ClientRequest, cannot, reaches
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import NOT_FOUND, Answer, Dispatch, ProtocolError, too_many_subscriptions
 from transcript_mcp.sdk.logs import quiet
@@ -63,7 +63,7 @@ _NEWER: dict[str, dict[str, Any]] = {
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
-class _V2Call(Call):
+class _V2Call(ClientRequest):
     """A request by handshake; the client can be asked in between."""
 
     def __init__(self, server: Server, request: ServerRequestContext[Any, Any], peer: Peer | None) -> None:

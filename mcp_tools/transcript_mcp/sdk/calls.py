@@ -12,7 +12,7 @@ from transcript_mcp.sdk.updates import Peer
 if TYPE_CHECKING:
     from transcript_mcp.door.identity import Caller
 
-__all__ = ["CALLER", "RECEIVER", "Call", "Receiver", "cannot", "reaches"]
+__all__ = ["CALLER", "RECEIVER", "ClientRequest", "Receiver", "cannot", "reaches"]
 
 CALLER = "nanobot_transcript.caller"
 """The ASGI scope's key for the ``Caller`` that whoever mounts the app has made sure of."""
@@ -37,7 +37,7 @@ class Receiver(Protocol):
 _LEVELS: tuple[str, ...] = get_args(LogLevel)
 
 
-class Call(ABC):
+class ClientRequest(ABC):
     """Made for each request by the backends; what a ``Context`` parameter receives.
 
     ``peer`` is None where there is no connection that outlives the request.

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from transcript_mcp.door.identity import Caller
-from transcript_mcp.sdk.calls import Call, Receiver, cannot
+from transcript_mcp.sdk.calls import ClientRequest, Receiver, cannot
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch, ProtocolError
@@ -97,7 +97,7 @@ def _shown(error: ProtocolError) -> Wire:
     return {"code": error.code, "message": str(error), **data}
 
 
-class _DirectCall(Call):
+class _DirectCall(ClientRequest):
     """A client that hears nothing before the answer."""
 
     def __init__(self, server: Server, caller: Caller | None, receiver: Receiver | None, client: str | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.sdk.calls import Call
+from transcript_mcp.sdk.calls import ClientRequest
 from transcript_mcp.sdk.content import Embedded, Message, Result, Wire, blocks, json_text
 from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
@@ -33,7 +33,7 @@ _LONGEST_NAME = 128
 """Characters of a tool's name, as the protocol bounds them."""
 
 
-Answer: TypeAlias = Callable[[Any, Call], Awaitable[Wire]]
+Answer: TypeAlias = Callable[[Any, ClientRequest], Awaitable[Wire]]
 """From the SDK's typed parameters, whose attributes have the same names in both generations, to the wire."""
 
 
@@ -78,10 +78,10 @@ class Dispatch:
 
     # -- lists ---------------------------------------------------------------------------------------
 
-    async def _list_tools(self, params: Any, call: Call) -> Wire:
+    async def _list_tools(self, params: Any, call: ClientRequest) -> Wire:
         return {"tools": [_tool_wire(tool) for tool in self.server.tools.values()]}
 
-    async def _list_prompts(self, params: Any, call: Call) -> Wire:
+    async def _list_prompts(self, params: Any, call: ClientRequest) -> Wire:
         return {
             "prompts": [
                 _head(each.name, each.title, each.description) | {"arguments": each.signature.described()}
@@ -89,7 +89,7 @@ class Dispatch:
             ]
         }
 
-    async def _list_resources(self, params: Any, call: Call) -> Wire:
+    async def _list_resources(self, params: Any, call: ClientRequest) -> Wire:
         return {
             "resources": [
                 {"uri": each.uri} | _head(each.name, each.title, each.description) | {"mimeType": each.mime_type}
@@ -97,7 +97,7 @@ class Dispatch:
             ]
         }
 
-    async def _list_templates(self, params: Any, call: Call) -> Wire:
+    async def _list_templates(self, params: Any, call: ClientRequest) -> Wire:
         return {
             "resourceTemplates": [
                 {"uriTemplate": each.uri.text}
@@ -109,7 +109,7 @@ class Dispatch:
 
     # -- work ----------------------------------------------------------------------------------------
 
-    async def _call_tool(self, params: Any, call: Call) -> Wire:
+    async def _call_tool(self, params: Any, call: ClientRequest) -> Wire:
         return await self.call_tool(params.name, params.arguments, call)
 
     async def admit(self, uri: str, context: Context) -> None:
@@ -139,7 +139,7 @@ class Dispatch:
             work.outcome = "refused" if wire["isError"] else "ok"
             return wire
 
-    async def _get_prompt(self, params: Any, call: Call) -> Wire:
+    async def _get_prompt(self, params: Any, call: ClientRequest) -> Wire:
         prompt = self.server.prompts.get(params.name)
         if prompt is None:
             known = ", ".join(self.server.prompts)
@@ -149,7 +149,7 @@ class Dispatch:
         wires = [(each if isinstance(each, Message) else Message(each)).wire() for each in messages]
         return {"description": prompt.description, "messages": wires}
 
-    async def _read_resource(self, params: Any, call: Call) -> Wire:
+    async def _read_resource(self, params: Any, call: ClientRequest) -> Wire:
         uri = str(params.uri)
         found = self.server.find(uri)
         with watched(self._watch, "resource", _registered(found[0]) if found else None) as work:
@@ -166,7 +166,7 @@ class Dispatch:
             work.outcome = "ok"
             return wire
 
-    async def _subscribe(self, params: Any, call: Call) -> Wire:
+    async def _subscribe(self, params: Any, call: ClientRequest) -> Wire:
         uri = str(params.uri)
         self._found(uri, self.server.find(uri))
         await self.admit(uri, call)
@@ -176,12 +176,12 @@ class Dispatch:
             await call.peer.subscribe(uri)
         return {}
 
-    async def _unsubscribe(self, params: Any, call: Call) -> Wire:
+    async def _unsubscribe(self, params: Any, call: ClientRequest) -> Wire:
         if call.peer is not None:
             await call.peer.unsubscribe(str(params.uri))
         return {}
 
-    async def _complete(self, params: Any, call: Call) -> Wire:
+    async def _complete(self, params: Any, call: ClientRequest) -> Wire:
         target = getattr(params.ref, "name", None) or str(getattr(params.ref, "uri", ""))
         completion = self.server.completions.get((target, params.argument.name))
         others = params.context.arguments if params.context else None
@@ -189,7 +189,7 @@ class Dispatch:
         shown = values[:_MOST_SUGGESTIONS]
         return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
 
-    async def _set_level(self, params: Any, call: Call) -> Wire:
+    async def _set_level(self, params: Any, call: ClientRequest) -> Wire:
         if call.peer is not None:
             call.peer.level = params.level
         return {}
@@ -211,7 +211,7 @@ def too_many_subscriptions() -> ProtocolError:
 def _guarded(method: str, answer: Answer) -> Answer:
     """The same, but what nobody expected is logged here, and the client hears of it by a reference only."""
 
-    async def guarded(params: Any, call: Call) -> Wire:
+    async def guarded(params: Any, call: ClientRequest) -> Wire:
         try:
             return await answer(params, call)
         except ProtocolError:

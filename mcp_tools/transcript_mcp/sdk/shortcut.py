@@ -21,13 +21,13 @@ from transcript_mcp.sdk.greetings import greeting
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.updates import Peer
 
-__all__ = ["Shortcut", "Taken"]
+__all__ = ["ForSdk", "Shortcut"]
 
 _CHANGED: Final = tuple(f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources"))
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ForSdk:
     """A message that is not for the SDK; ``answer`` is None for one that wants none."""
 
     id: Any = None
@@ -50,7 +50,7 @@ class Shortcut:
         self._peer: Peer | None = None
         self._asked: Final[set[int | str]] = set()
 
-    def take(self, line: bytes) -> Taken | None:
+    def take(self, line: bytes) -> ForSdk | None:
         """What is in a line, None for what is the SDK's. Has to see every line: it learns who the client is."""
         try:
             message = msgspec.json.decode(line)
@@ -62,9 +62,9 @@ class Shortcut:
             return self._greeted(message, line) if self._greeting is None else None
         if len(self._unheard) == 1 and message["method"] == "notifications/initialized":
             self._unheard.append(line)
-            return Taken()
+            return ForSdk()
         if self._unheard and message["method"] == "notifications/cancelled":
-            return Taken()  # of a call that the SDK has not heard either: nobody has to wait for its import
+            return ForSdk()  # of a call that the SDK has not heard either: nobody has to wait for its import
         return self._quick(message) if self._begun else None
 
     def unheard(self) -> list[bytes]:
@@ -91,7 +91,7 @@ class Shortcut:
         if peer is not None:
             await peer.close()
 
-    def _greeted(self, message: Wire, line: bytes) -> Taken | None:
+    def _greeted(self, message: Wire, line: bytes) -> ForSdk | None:
         self._greeting = message.get("id")
         params = message.get("params")
         about = params.get("clientInfo") if isinstance(params, dict) else None
@@ -103,22 +103,22 @@ class Shortcut:
         self._unheard.append(line)
         self._answered_early = True
         self._begin()
-        return Taken(message["id"], partial(_at_once, answer))
+        return ForSdk(message["id"], partial(_at_once, answer))
 
     def _begin(self) -> None:
         self._begun = True
         self._peer = Peer(self._server.updates, self._tell)
 
-    def _quick(self, message: Wire) -> Taken | None:
+    def _quick(self, message: Wire) -> ForSdk | None:
         params = message.get("params")
         if isinstance(params, dict) and isinstance(params.get("_meta"), dict):  # such as where progress is to be told
             message = message | {"params": {name: value for name, value in params.items() if name != "_meta"}}
         if is_plain_request(message, self._served):
-            return Taken(message["id"], partial(self._direct.plain, message))
+            return ForSdk(message["id"], partial(self._direct.plain, message))
         if is_tool_call(message):
             tool = self._server.tools.get(message["params"]["name"])
             if tool is not None and not inspect.iscoroutinefunction(tool.function):
-                return Taken(message["id"], partial(self._direct.answer, message, None, client=self._client))
+                return ForSdk(message["id"], partial(self._direct.answer, message, None, client=self._client))
         if self._peer is not None and message.get("method") in self._served and type(message.get("id")) in (int, str):
             self._asked.add(message["id"])
         return None

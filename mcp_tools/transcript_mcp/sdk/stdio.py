@@ -10,7 +10,7 @@ import msgspec
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.session import Session
-from transcript_mcp.sdk.shortcut import Shortcut, Taken
+from transcript_mcp.sdk.shortcut import ForSdk, Shortcut
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
 
 __all__ = ["serve_stdio"]
@@ -64,7 +64,7 @@ class _Connection:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._all_answered(), _GRACE)
 
-    def _begin(self, taken: Taken) -> None:
+    def _begin(self, taken: ForSdk) -> None:
         if taken.answer is None:
             return
         self._expect(taken.id)
@@ -72,7 +72,7 @@ class _Connection:
         self._quick.add(task)
         task.add_done_callback(self._quick.discard)
 
-    async def _answer(self, taken: Taken) -> None:
+    async def _answer(self, taken: ForSdk) -> None:
         assert taken.answer is not None
         await self._say(await taken.answer())
         self._count(taken.id)

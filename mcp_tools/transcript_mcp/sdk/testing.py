@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transcript_mcp.door.identity import Caller
-from transcript_mcp.sdk.calls import CALLER, Call, cannot
+from transcript_mcp.sdk.calls import CALLER, ClientRequest, cannot
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch
@@ -105,7 +105,7 @@ class InMemoryClient:
         self.told.append(uri)
 
 
-class _InMemoryCall(Call):
+class _InMemoryCall(ClientRequest):
     def __init__(self, client: InMemoryClient, peer: Peer, caller: str | None) -> None:
         super().__init__(client.server, peer, {CALLER: Caller.of_text(caller) if caller is not None else None})
         self._client = client

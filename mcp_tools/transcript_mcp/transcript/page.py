@@ -18,7 +18,7 @@ from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
 from nanobot_transcript.turns.speakers import id_at, talk_of
-from transcript_mcp.page import Asked, Tell, Watch, WebPage, answered, as_json, done
+from transcript_mcp.page import PageCall, Tell, Watch, WebPage, answered, as_json, done
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import pages as paging
 from transcript_mcp.transcript import posts as posting
@@ -82,21 +82,21 @@ class GroupsPage(WebPage):
 
     # -- reading
 
-    def chats(self, asked: Asked) -> dict[str, Any]:
+    def chats(self, asked: PageCall) -> dict[str, Any]:
         """All chats, the one written to last first, with who is there and what was said last."""
         chats = sorted(self._store.chats(), key=lambda chat: -chat.last_write_ms)
         return {"chats": [self._chat(chat) for chat in chats[: asked.number("limit", _CHATS, _CHATS)]]}
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
         """A page of a chat: the newest messages, or those ``before`` a cursor; with what was taken back meanwhile."""
-        asked = Asked(request.query)
+        asked = PageCall(request.query)
         chat, before = asked.text("chat"), asked.optional("before")
         limit = asked.number("limit", _PAGE, _MOST)
         stretch, since, hidden = await in_thread(self._page, chat, before, limit)
         gone = await self._taken_back(chat, since, hidden) if hidden else []
         return as_json(await in_thread(self._shown, stretch, gone))
 
-    def news(self, asked: Asked) -> dict[str, Any]:
+    def news(self, asked: PageCall) -> dict[str, Any]:
         """What came behind ``after``: messages, earlier ones that read differently now, and ids of recalled ones."""
         chat, after = asked.text("chat"), asked.text("after")
         stretch = paging.after(self._store, chat, after, _MOST, None)
@@ -109,7 +109,7 @@ class GroupsPage(WebPage):
             answer["reload"] = changes.erased
         return answer
 
-    def members(self, asked: Asked) -> dict[str, Any]:
+    def members(self, asked: PageCall) -> dict[str, Any]:
         """Who was seen in a chat, bots first; what each bot is for."""
         chat = asked.text("chat")
         known = {each.name: each for each in self._agents}
@@ -130,7 +130,7 @@ class GroupsPage(WebPage):
                 one["aliases"], one["description"] = list(profile.aliases), profile.description
         return {"members": sorted(found.values(), key=lambda one: (not one["bot"], one["name"]))}
 
-    def decisions(self, asked: Asked) -> dict[str, Any]:
+    def decisions(self, asked: PageCall) -> dict[str, Any]:
         """What each bot decided about the latest messages, by message id; of two by one bot the later counts.
 
         ``before`` is what the gate had said, where a claim, the loop guard or the end of the answer came after it.
@@ -145,7 +145,7 @@ class GroupsPage(WebPage):
             by_agent[agent] = shown
         return {"decisions": {message: list(by_agent.values()) for message, by_agent in found.items()}}
 
-    def activity(self, asked: Asked) -> dict[str, Any]:
+    def activity(self, asked: PageCall) -> dict[str, Any]:
         """Who spoke when: ``[milliseconds, index of the speaker, turns]`` for the latest messages, oldest first.
 
         ``turns`` is how many turns bots had in a row with it, null for what nobody said: see ``turns_of_bots``.
@@ -162,7 +162,7 @@ class GroupsPage(WebPage):
             points.append((said(entry), speakers[sender], turns))
         return {"speakers": names, "points": points}
 
-    def search(self, asked: Asked) -> dict[str, Any]:
+    def search(self, asked: PageCall) -> dict[str, Any]:
         """Messages that contain a text, the newest first, in one chat or in all."""
         hits = self._store.search(asked.text("q"), asked.optional("chat"), asked.number("limit", 50, _MOST))
         return {"hits": [{"chat": hit.session_key, **self._message(hit.entry)} for hit in hits]}
@@ -179,7 +179,7 @@ class GroupsPage(WebPage):
         answer = await posting.post(self._view, self._record.outbox, wanted[0], self._agents, wait=0, tell=_nobody)
         return as_json(answer)
 
-    def posts(self, asked: Asked) -> dict[str, Any]:
+    def posts(self, asked: PageCall) -> dict[str, Any]:
         """How posts are doing, by id; those that are not there any more are left out."""
         found: list[PostStatus] = []
         for each in asked.text("ids").split(",")[:_MOST]:
@@ -332,7 +332,7 @@ def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
     return shown | {"why": str(record["why"])} if record.get("why") else shown
 
 
-def _wanted(asked: Asked) -> posting.Wanted:
+def _wanted(asked: PageCall) -> posting.Wanted:
     text = asked.text("text", longest=None)
     return posting.Wanted(
         asked.text("chat"), text, asked.optional("agent"), asked.optional("key"), asked.optional("reply_to")

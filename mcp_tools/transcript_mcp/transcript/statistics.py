@@ -26,7 +26,7 @@ from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.gaps import HISTORY
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.store.spoken import Speaker, Spoken
-from transcript_mcp.page import Asked, WebPage, as_json
+from transcript_mcp.page import PageCall, WebPage, as_json
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript.page import Chats
 from transcript_mcp.transcript.positions import said
@@ -95,7 +95,7 @@ class StatisticsPage(WebPage):
 
     async def statistics(self, request: web.Request) -> web.StreamResponse:
         """All of it, of one ``chat`` or of all; ``days`` are the moments at which days begin (ms), 14 by default."""
-        asked = Asked(request.query)
+        asked = PageCall(request.query)
         days, chat = _beginnings(asked), asked.optional("chat")
         async with self._alone:
             return as_json(await in_thread(self._counted, days, chat))
@@ -212,7 +212,7 @@ def _took(seconds: Sequence[float]) -> dict[str, Any] | None:
     return {"count": len(seconds), "median": round(median(seconds), 1), "most": round(most, 1), "counts": counts}
 
 
-def _beginnings(asked: Asked) -> list[int]:
+def _beginnings(asked: PageCall) -> list[int]:
     """The moments (ms) at which the days begin, the earliest first; of very many the latest."""
     given = sorted(set(asked.numbers("days")))
     if given:

@@ -22,7 +22,7 @@ from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrat
 from nanobot_transcript.sql.postgres.outage import Outage
 from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.sql.postgres.poolers import is_passed_on
-from nanobot_transcript.sql.postgres.turns import Turn
+from nanobot_transcript.sql.postgres.turns import TurnLock
 
 __all__ = ["Connection", "Engine"]
 
@@ -67,7 +67,7 @@ class Engine:
         self._lost: float = 0.0
         """When a connection was lost; others that were made before may be so, too."""
         self._lent: dict[int, Connection] = {}
-        self._turns: dict[str, Turn] = {}
+        self._turns: dict[str, TurnLock] = {}
         _engines.add(self)
 
     def read(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
@@ -102,7 +102,7 @@ class Engine:
         ``max_wait`` seconds.
         """
         with self._mutex:
-            turn = self._turns.setdefault(name, Turn())
+            turn = self._turns.setdefault(name, TurnLock())
         if not turn.take(max_wait):
             raise StoreBusyError(f"{self.place.name}: another change has not come to its end.", hint=AGAIN)
         try:

@@ -3,10 +3,10 @@
 import threading
 from collections import deque
 
-__all__ = ["Turn"]
+__all__ = ["TurnLock"]
 
 
-class Turn:
+class TurnLock:
     """One has it, the others wait. A plain lock would let some wait for long while others get it again and again."""
 
     def __init__(self) -> None:

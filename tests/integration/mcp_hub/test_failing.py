@@ -21,7 +21,7 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.asgi import Bridge
+from transcript_mcp.hub.asgi import AsgiApp
 
 pytestmark = pytest.mark.mcp
 
@@ -233,7 +233,7 @@ async def test_a_server_that_has_nothing_to_say_to_who_left_is_no_failure(caplog
     async def silent(*_: object) -> None:
         """What the SDK does when its client is gone."""
 
-    bridge = Bridge(silent)  # pyright: ignore[reportArgumentType] -- never read
+    bridge = AsgiApp(silent)  # pyright: ignore[reportArgumentType] -- never read
 
     async def handle(request: web.Request) -> web.StreamResponse:
         request[CALLER] = Caller()

@@ -18,7 +18,7 @@ from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.hub.mounts import Mount
-from transcript_mcp.hub.sessions import Sessions
+from transcript_mcp.hub.sessions import McpSessions
 
 pytestmark = pytest.mark.mcp
 
@@ -34,7 +34,7 @@ class Hub:
         self.now = 100.0
         self.url = ""
         self.posts = 0
-        self.sessions = Sessions(2, 60.0, clock=lambda: self.now)
+        self.sessions = McpSessions(2, 60.0, clock=lambda: self.now)
 
     async def __aenter__(self) -> "Hub":
         self._stack = AsyncExitStack()
@@ -103,7 +103,7 @@ async def test_a_session_of_which_nothing_is_heard_makes_room_and_one_that_liste
 
 async def test_a_client_that_listens_before_its_session_is_listed_keeps_it() -> None:
     now = 100.0
-    sessions = Sessions(1, 60.0, clock=lambda: now)
+    sessions = McpSessions(1, 60.0, clock=lambda: now)
     known = make_mocked_request("GET", "/mcp", {"Mcp-Session-Id": "s-1"})
     listening_ends = asyncio.Event()
     streams: list[asyncio.Task[web.StreamResponse]] = []
@@ -132,7 +132,7 @@ async def test_a_client_that_listens_before_its_session_is_listed_keeps_it() -> 
 
 
 async def test_a_session_that_is_ended_before_it_is_listed_takes_no_room() -> None:
-    sessions = Sessions(1, 60.0)
+    sessions = McpSessions(1, 60.0)
     ending = make_mocked_request("DELETE", "/mcp", {"Mcp-Session-Id": "s-1"})
 
     async def answered() -> web.StreamResponse:

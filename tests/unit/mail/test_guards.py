@@ -18,7 +18,7 @@ from nanobot_transcript.settings.opening import Opening
 from transcript_mcp.mail.archive import doctor
 from transcript_mcp.mail.claims import guard_file
 from transcript_mcp.mail.claims.guard import Way, install_guard
-from transcript_mcp.mail.claims.guards import Standing, forget, note, outdated
+from transcript_mcp.mail.claims.guards import GuardPlace, forget, note, outdated
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.server import build_server, service_from
 from transcript_mcp.mail.service import MailService, ServiceOptions
@@ -62,7 +62,7 @@ def test_a_guard_with_older_rules_is_named_with_what_renews_it(store: MailStore,
 def test_a_guard_that_was_noted_is_found_wherever_it_lies(store: MailStore, key: str, tmp_path: Path) -> None:
     hook = install_first_version(store, key, tmp_path / "hooks of all")
     assert outdated(store, [key]) == []
-    note(store, Standing(str(hook), str(tmp_path / "tree"), [key]))
+    note(store, GuardPlace(str(hook), str(tmp_path / "tree"), [key]))
     [found] = outdated(store, [key])
     assert (found.hook, found.work_tree) == (str(hook), str(tmp_path / "tree"))
     assert outdated(store, ["/another"]) == []
@@ -121,7 +121,7 @@ def test_a_damaged_list_is_an_empty_one_and_is_written_anew(
     store.guards.write_bytes(rubbish)
     assert [each.hook for each in outdated(store, [key])] == [str(old)]
     forget(store, str(old))
-    note(store, Standing(str(old), "/tree", [key]))
+    note(store, GuardPlace(str(old), "/tree", [key]))
     assert [each.work_tree for each in outdated(store, [key])] == ["/tree"]
 
 
@@ -129,14 +129,14 @@ def test_a_damaged_list_is_an_empty_one_and_is_written_anew(
 def test_a_path_that_is_no_text_is_noted(store: MailStore, key: str, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     hook = install_first_version(store, key, folder)
-    note(store, Standing(str(hook), str(folder), [key]))
+    note(store, GuardPlace(str(hook), str(folder), [key]))
     assert [each.hook for each in outdated(store, [key])] == [str(hook)]
 
 
 @in_a_file
 def test_a_guard_whose_hook_is_gone_is_forgotten_at_the_next_one(store: MailStore, key: str, old: Path) -> None:
-    note(store, Standing("/gone/pre-commit", "/gone", [key]))
-    note(store, Standing(str(old), key, [key]))
+    note(store, GuardPlace("/gone/pre-commit", "/gone", [key]))
+    note(store, GuardPlace(str(old), key, [key]))
     assert [each["hook"] for each in json.loads(store.guards.read_text("utf-8"))] == [str(old)]
 
 

@@ -14,8 +14,8 @@ from transcript_mcp.mail.search.query import (
     MOST_TERMS,
     Both,
     Either,
+    LetterQuery,
     Not,
-    Query,
     Term,
     parse,
 )
@@ -44,7 +44,7 @@ def index() -> sqlite3.Connection:
     return connection
 
 
-def accepted(index: sqlite3.Connection, query: Query) -> bool:
+def accepted(index: sqlite3.Connection, query: LetterQuery) -> bool:
     expression = query.match(7)
     if expression is None:
         return False

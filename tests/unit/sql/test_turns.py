@@ -5,11 +5,11 @@ import threading
 from support.procs import until
 from support.waiting import PATIENCE
 
-from nanobot_transcript.sql.postgres.turns import Turn
+from nanobot_transcript.sql.postgres.turns import TurnLock
 
 
 def test_they_have_it_in_the_order_in_which_they_came() -> None:
-    turn, had = Turn(), list[int]()
+    turn, had = TurnLock(), list[int]()
     assert turn.take(0)
 
     def work(number: int) -> None:
@@ -29,7 +29,7 @@ def test_they_have_it_in_the_order_in_which_they_came() -> None:
 
 
 def test_who_waits_too_long_stands_in_nobodys_way() -> None:
-    turn = Turn()
+    turn = TurnLock()
     assert turn.take(0)
     assert not turn.take(0.01)
     turn.give_on()

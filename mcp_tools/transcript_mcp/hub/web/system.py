@@ -18,7 +18,7 @@ from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.problems import Recent
-from transcript_mcp.page import Asked, Watch, WebPage, answered, looked_at
+from transcript_mcp.page import PageCall, Watch, WebPage, answered, looked_at
 from transcript_mcp.room import OpenRoom, Stored
 
 __all__ = ["SystemPage"]
@@ -43,7 +43,7 @@ class SystemPage(WebPage):
         """``/api/system``."""
         return [web.get("/api/system", answered(self.system))]
 
-    def system(self, _asked: Asked) -> dict[str, Any]:
+    def system(self, _asked: PageCall) -> dict[str, Any]:
         """All of it. Times are seconds since 1970, sizes bytes."""
         return {
             "status": "ok",

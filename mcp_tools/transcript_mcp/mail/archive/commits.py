@@ -18,7 +18,7 @@ from pygit2.enums import FileMode
 
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 from nanobot_transcript.files.descriptors import root_folder
-from transcript_mcp.mail.archive.jobs import Job
+from transcript_mcp.mail.archive.jobs import ArchiveJob
 from transcript_mcp.mail.archive.repository import branch, is_elsewhere, open_repository
 from transcript_mcp.mail.archive.worktree import WorkTree, split
 from transcript_mcp.mail.store import MailStore
@@ -78,7 +78,7 @@ class ProjectRepository:
             self._repository.free()
             self._repository = None
 
-    def commit(self, jobs: Sequence[Job]) -> str:
+    def commit(self, jobs: Sequence[ArchiveJob]) -> str:
         """Bring the files of the jobs into the folder and into one commit; its name (sha).
 
         The last job that writes a file decides. Jobs whose files are in the last commit already make no new one, and
@@ -110,7 +110,7 @@ class ProjectRepository:
             self.close()
             raise self._failed(error) from error
 
-    def _commit(self, jobs: Sequence[Job]) -> str:
+    def _commit(self, jobs: Sequence[ArchiveJob]) -> str:
         repository = self._opened()
         tip = _tip(repository)
         base = tip[1].tree if tip else None
@@ -143,7 +143,7 @@ class ProjectRepository:
         for path in (place, place.parent):
             _fsync(path)
 
-    def _changes(self, repository: pygit2.Repository, jobs: Sequence[Job], base: pygit2.Tree | None) -> _Folder:
+    def _changes(self, repository: pygit2.Repository, jobs: Sequence[ArchiveJob], base: pygit2.Tree | None) -> _Folder:
         """The changed files as nested folders; every file lies in the work tree and in git's objects.
 
         While a person looks at something else the work tree is theirs: new files would be in git's way back.
@@ -255,7 +255,7 @@ def _tip(repository: pygit2.Repository) -> "_Tip | None":
     return None if found is None else (found, found.peel(pygit2.Commit))
 
 
-def _how_many_are_in(tree: pygit2.Tree, jobs: Sequence[Job]) -> int:
+def _how_many_are_in(tree: pygit2.Tree, jobs: Sequence[ArchiveJob]) -> int:
     """How many of the jobs, from the first on, a commit has together: a killed process had done them."""
     known, other = 0, set[str]()
     for number, job in enumerate(jobs, 1):
@@ -277,7 +277,7 @@ def _content(tree: pygit2.Tree, path: str) -> pygit2.Oid | None:
         return None
 
 
-def _last_words(jobs: Iterable[Job]) -> Mapping[str, str]:
+def _last_words(jobs: Iterable[ArchiveJob]) -> Mapping[str, str]:
     words: dict[str, str] = {}
     for job in jobs:
         words.update(job.files)

@@ -179,7 +179,7 @@ def _look(store: MailStore, database: Database, project: Project) -> tuple[set[D
     return found | {Difference(project.slug, "attachment", path) for path in lost}, files
 
 
-def differences(snapshot: snapshots.Snapshot, files: Mapping[str, str]) -> Iterator[Difference]:
+def differences(snapshot: snapshots.LastCommit, files: Mapping[str, str]) -> Iterator[Difference]:
     """About which files git and the database do not agree; ``files`` are those that should be there."""
     lost = snapshot.unreadable()
     for path in lost:
@@ -195,7 +195,7 @@ def differences(snapshot: snapshots.Snapshot, files: Mapping[str, str]) -> Itera
             yield Difference(snapshot.slug, "extra", path)
 
 
-def _same(snapshot: snapshots.Snapshot, path: str, text: str) -> bool:
+def _same(snapshot: snapshots.LastCommit, path: str, text: str) -> bool:
     try:
         return same(path, snapshot.text(path), text)
     except (ArchiveError, msgspec.DecodeError):

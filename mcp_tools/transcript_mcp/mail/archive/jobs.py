@@ -15,7 +15,7 @@ from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail.messages.boxes import LAST
 
 __all__ = [
-    "Job",
+    "ArchiveJob",
     "count_waiting",
     "done",
     "enqueue",
@@ -42,7 +42,7 @@ SELECT id, slug FROM found JOIN projects USING (id)
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ArchiveJob:
     """``files`` are texts by path in the repository, ``present`` paths of files that lie there already."""
 
     seq: int
@@ -94,7 +94,7 @@ def waiting_projects(connection: Sql) -> dict[int, str]:
     return {row["id"]: row["slug"] for row in connection.execute(_PROJECTS)}
 
 
-def waiting(connection: Sql, project_id: int, limit: int | None) -> list[Job]:
+def waiting(connection: Sql, project_id: int, limit: int | None) -> list[ArchiveJob]:
     """Jobs of a project that are not done, the oldest first: at most ``limit``, and as many as are not too large.
 
     All of them with ``limit`` None.
@@ -104,7 +104,7 @@ def waiting(connection: Sql, project_id: int, limit: int | None) -> list[Job]:
         " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL AND project_id = ? ORDER BY seq LIMIT ?",
         (project_id, LAST if limit is None else limit),
     )
-    found: list[Job] = []
+    found: list[ArchiveJob] = []
     size = 0
     for row in rows:
         size += len(row["payload"])
@@ -151,7 +151,9 @@ def forget_done(connection: Sql, now: float) -> bool:
     return removed == _FORGOTTEN_AT_ONCE
 
 
-def _job(row: Row) -> Job:
+def _job(row: Row) -> ArchiveJob:
     payload = _decoder.decode(row["payload"])
     files = {path: payload.texts[place] for path, place in payload.files.items()}
-    return Job(row["seq"], row["project_id"], row["slug"], row["summary"], files, payload.present, row["created_ts"])
+    return ArchiveJob(
+        row["seq"], row["project_id"], row["slug"], row["summary"], files, payload.present, row["created_ts"]
+    )

@@ -21,7 +21,7 @@ from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import SqliteDatabase, peek
 from transcript_mcp.mail.archive.restored import Filled, fill
 from transcript_mcp.mail.archive.rounds import Archiving
-from transcript_mcp.mail.archive.snapshots import Snapshot, slugs, take
+from transcript_mcp.mail.archive.snapshots import LastCommit, slugs, take
 from transcript_mcp.mail.store import SCHEMA, MailStore
 from transcript_mcp.mail.texts import amount
 
@@ -152,7 +152,7 @@ def _refilled(store: MailStore, *, accept_loss: bool) -> Filled:
     return store.opened(_BUSY).write(work)
 
 
-def _whole(filled: Filled, found: list[Snapshot], unreadable: list[str], *, accept_loss: bool) -> Filled:
+def _whole(filled: Filled, found: list[LastCommit], unreadable: list[str], *, accept_loss: bool) -> Filled:
     """With what could not be read. Raises ArchiveError when messages are lost that nobody has accepted to lose."""
     lost = sum(len(_messages(snapshot)) for snapshot in found) - filled.messages
     if (lost or unreadable) and not accept_loss:
@@ -166,9 +166,9 @@ def _whole(filled: Filled, found: list[Snapshot], unreadable: list[str], *, acce
     return filled
 
 
-def _found(store: MailStore) -> tuple[list[Snapshot], list[str]]:
+def _found(store: MailStore) -> tuple[list[LastCommit], list[str]]:
     """What can be read, and a sentence for each project that cannot."""
-    found: list[Snapshot] = []
+    found: list[LastCommit] = []
     unreadable: list[str] = []
     for slug in slugs(store):
         try:
@@ -178,7 +178,7 @@ def _found(store: MailStore) -> tuple[list[Snapshot], list[str]]:
     return found, unreadable
 
 
-def _messages(snapshot: Snapshot) -> set[str]:
+def _messages(snapshot: LastCommit) -> set[str]:
     return {
         PurePosixPath(path).stem for path in snapshot.files if path.startswith("messages/") and path.endswith(".md")
     }

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from transcript_mcp.mail.claims.values import Claim
+from transcript_mcp.mail.claims.values import FileClaim
 from transcript_mcp.mail.values import Agent, Project, iso
 
 __all__ = ["ClaimRecord", "claim", "profile", "project_file", "receipt"]
@@ -69,7 +69,7 @@ class ClaimRecord(msgspec.Struct, frozen=True, kw_only=True):
     released_ts: float | None = None
 
 
-def claim(claim: Claim) -> str:
+def claim(claim: FileClaim) -> str:
     """``claims/<sha1 of the path>[.<holder>].json``, which is read as a ``ClaimRecord``."""
     return _json(
         {

@@ -92,7 +92,7 @@ def _from_folder(store: MailStore, project: Project, path: str) -> bytes | None:
         return None
 
 
-def _readable(store: MailStore, project: Project, done: Completed) -> snapshots.Snapshot:
+def _readable(store: MailStore, project: Project, done: Completed) -> snapshots.LastCommit:
     try:
         return snapshots.take(store, project.slug)
     except ArchiveError:
@@ -105,7 +105,7 @@ def _move_aside(store: MailStore, project: Project, done: Completed) -> None:
         done.aside.append(keep_aside(store.repo(project.slug)))
 
 
-def _pictures(store: MailStore, database: Database, project: Project, snapshot: snapshots.Snapshot) -> list[str]:
+def _pictures(store: MailStore, database: Database, project: Project, snapshot: snapshots.LastCommit) -> list[str]:
     """Files that messages have with them, which lie in the folder and are not in git."""
     named = {path for _, path in database.read(lambda db: list(attachments(db, project)), [])}
     folder = store.repo(project.slug)

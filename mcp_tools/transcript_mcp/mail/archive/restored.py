@@ -11,7 +11,7 @@ from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import names
 from transcript_mcp.mail.archive.records import ClaimRecord
-from transcript_mcp.mail.archive.snapshots import Snapshot
+from transcript_mcp.mail.archive.snapshots import LastCommit
 from transcript_mcp.mail.claims import patterns as matching
 from transcript_mcp.mail.messages import frontmatter
 from transcript_mcp.mail.messages.frontmatter import MessageFile
@@ -67,7 +67,7 @@ class Filled:
 class _Project:
     """A project while it is being read. ``people`` are the rows of those whom a name means in it."""
 
-    snapshot: Snapshot
+    snapshot: LastCommit
     record: _ProjectRecord
     id: int = 0
     people: dict[str, int] = field(default_factory=dict)
@@ -77,7 +77,7 @@ _Claims: TypeAlias = dict[tuple[int, str, str, float], tuple[_Project, ClaimReco
 """By project, name of the file, holder and time: a file holds one claim after the other."""
 
 
-def fill(db: Sql, snapshots: Iterable[Snapshot]) -> Filled:
+def fill(db: Sql, snapshots: Iterable[LastCommit]) -> Filled:
     """Fill a database that has its tables and nothing in them. What cannot be read is left out and told."""
     filling = _Filling(db)
     found = [project for snapshot in snapshots if (project := filling.project(snapshot)) is not None]
@@ -105,7 +105,7 @@ class _Filling:
         self._db: Sql = db
         self._homes: dict[str, _Project] = {}
 
-    def project(self, snapshot: Snapshot) -> _Project | None:
+    def project(self, snapshot: LastCommit) -> _Project | None:
         if not snapshot.files:
             return None
         record = self._decoded(snapshot, PROJECT_FILE, _ProjectRecord) if PROJECT_FILE in snapshot.files else None
@@ -237,7 +237,7 @@ class _Filling:
         copy = self._message(project.snapshot, path)
         return self._person(self._homes.get((copy and copy.bcc_project) or "", project), name)
 
-    def _message(self, snapshot: Snapshot, path: str) -> MessageFile | None:
+    def _message(self, snapshot: LastCommit, path: str) -> MessageFile | None:
         try:
             file = frontmatter.parse(snapshot.text(path))
             _check_moments(file.letter.created_ts)
@@ -313,7 +313,7 @@ class _Filling:
         home = self._homes.get(record.agent_project or "", project)
         return self._person(home, record.agent)
 
-    def _decoded(self, snapshot: Snapshot, path: str, kind: type[_T]) -> _T | None:
+    def _decoded(self, snapshot: LastCommit, path: str, kind: type[_T]) -> _T | None:
         try:
             record = msgspec.json.decode(snapshot.text(path), type=kind)
             _check_moments(*(getattr(record, name, None) for name in _TIMES))
@@ -340,7 +340,7 @@ def _ended_by_the_next(claims: _Claims) -> _Claims:
     return ended
 
 
-def _inboxes(snapshot: Snapshot) -> dict[str, dict[str, str]]:
+def _inboxes(snapshot: LastCommit) -> dict[str, dict[str, str]]:
     """Who has a copy of each message: paths by name, by message id."""
     found: dict[str, dict[str, str]] = {}
     for path in snapshot.files:

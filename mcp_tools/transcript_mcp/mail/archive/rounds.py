@@ -198,7 +198,7 @@ class Archiving:
         return more
 
 
-def _with_every_state(batch: Sequence[jobs.Job]) -> Sequence[jobs.Job]:
+def _with_every_state(batch: Sequence[jobs.ArchiveJob]) -> Sequence[jobs.ArchiveJob]:
     """The jobs up to the one that would overwrite a claim's file before it was in a commit.
 
     A released claim and the next one on its path share a file; the history of that file has both.
@@ -212,7 +212,7 @@ def _with_every_state(batch: Sequence[jobs.Job]) -> Sequence[jobs.Job]:
     return batch
 
 
-def _reading(project_id: int) -> Callable[..., list[jobs.Job]]:
+def _reading(project_id: int) -> Callable[..., list[jobs.ArchiveJob]]:
     return lambda connection: jobs.waiting(connection, project_id, BATCH)
 
 

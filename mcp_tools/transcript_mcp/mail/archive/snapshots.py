@@ -14,13 +14,13 @@ from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail.archive.repository import branch
 from transcript_mcp.mail.store import MailStore
 
-__all__ = ["Snapshot", "slugs", "take"]
+__all__ = ["LastCommit", "slugs", "take"]
 
 _EXACTLY: Final = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class LastCommit:
     """The files of a project's last commit: git's name of their content by path. Empty before the first commit."""
 
     slug: str
@@ -92,11 +92,11 @@ def slugs(store: MailStore) -> list[str]:
     return sorted(place.name for place in folder.iterdir() if os.path.lexists(store.repo(place.name) / ".git"))
 
 
-def take(store: MailStore, slug: str) -> Snapshot:
+def take(store: MailStore, slug: str) -> LastCommit:
     """What the archive of a project holds now. Raises ArchiveError when git cannot read it."""
     git = store.repo(slug) / ".git"
     if not os.path.lexists(git):
-        return Snapshot(slug, {}, None)
+        return LastCommit(slug, {}, None)
     if not stat.S_ISDIR(git.lstat().st_mode):
         raise ArchiveError(f"{git} is not a folder.", hint="A link, or a clone stored elsewhere, is not the archive.")
     pygit2.settings.owner_validation = False  # nothing of it is run
@@ -104,8 +104,8 @@ def take(store: MailStore, slug: str) -> Snapshot:
         repository = pygit2.Repository(str(git), _EXACTLY)
         found = branch(repository)
         if found is None:
-            return Snapshot(slug, {}, None)
-        return Snapshot(slug, dict(_files(found.peel(pygit2.Tree), "")), repository)
+            return LastCommit(slug, {}, None)
+        return LastCommit(slug, dict(_files(found.peel(pygit2.Tree), "")), repository)
     except (pygit2.GitError, KeyError, ValueError, OSError) as error:
         raise ArchiveError(
             f"The repository {git.parent} cannot be read: {error}.", hint="`git fsck` says what is damaged."

@@ -114,7 +114,7 @@ def install_guard(store: MailStore, project_key: str, code_repo_path: str | Path
                 hook.rename(_earlier(hook))  # a link stays a link
             _write(hook, standing)
         ours = [each["key"] for each in standing if guards.is_of(each, store)]
-        guards.note(store, guards.Standing(str(hooks[0]), str(repo.top), ours))
+        guards.note(store, guards.GuardPlace(str(hooks[0]), str(repo.top), ours))
     keys = [each["key"] for each in standing if each["repository"] == entry["repository"]]
     earlier = next((str(_earlier(hook)) for hook in hooks if os.path.lexists(_earlier(hook))), None)
     asks = entry.get("hub", ""), entry.get("token_file", "")

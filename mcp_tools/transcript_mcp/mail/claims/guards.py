@@ -17,14 +17,14 @@ from nanobot_transcript.files.replace import write_whole
 from transcript_mcp.mail.claims import guard_file
 from transcript_mcp.mail.store import MailStore
 
-__all__ = ["Outdated", "Standing", "forget", "is_of", "note", "outdated"]
+__all__ = ["GuardPlace", "Outdated", "forget", "is_of", "note", "outdated"]
 
 _LARGEST: Final = 4_000_000
 _USUAL: Final = ".git/hooks/pre-commit"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GuardPlace:
     """A guard that was installed: the path of its hook ``pre-commit``, its work tree, the keys of its projects."""
 
     hook: str
@@ -67,7 +67,7 @@ class Outdated:
         return f"install_precommit_guard {json.dumps(arguments, ensure_ascii=False)}"
 
 
-def note(store: MailStore, standing: Standing) -> None:
+def note(store: MailStore, standing: GuardPlace) -> None:
     """Note a guard that was installed; those whose hook is gone are forgotten. Raises OSError."""
     others = (each for each in _noted(store) if each.hook != standing.hook and os.path.lexists(each.hook))
     _write(store, [*others, standing])
@@ -105,8 +105,8 @@ def outdated(store: MailStore, keys: Iterable[str], *, elsewhere: bool = False, 
     return [each for each in found if each is not None]
 
 
-def _usual(keys: Iterable[str]) -> Iterator[Standing]:
-    return (Standing(f"{key}/{_USUAL}", key, [key]) for key in sorted(keys) if key.startswith("/"))
+def _usual(keys: Iterable[str]) -> Iterator[GuardPlace]:
+    return (GuardPlace(f"{key}/{_USUAL}", key, [key]) for key in sorted(keys) if key.startswith("/"))
 
 
 def _has_old_rules(hook: str) -> bool:
@@ -114,7 +114,9 @@ def _has_old_rules(hook: str) -> bool:
     return rules is not None and rules < guard_file.RULES
 
 
-def _looked_at(standing: Standing, is_meant: Callable[[Mapping[str, str]], bool], *, in_file: bool) -> Outdated | None:
+def _looked_at(
+    standing: GuardPlace, is_meant: Callable[[Mapping[str, str]], bool], *, in_file: bool
+) -> Outdated | None:
     try:
         guard = guard_file.parse(_text(standing.hook, _LARGEST))
     except guard_file.ChangedGuardError:
@@ -130,15 +132,15 @@ def _looked_at(standing: Standing, is_meant: Callable[[Mapping[str, str]], bool]
     return Outdated(*found, hub=named.get("hub", ""), is_left=bool(left))
 
 
-def _noted(store: MailStore) -> list[Standing]:
+def _noted(store: MailStore) -> list[GuardPlace]:
     try:
         found: Any = json.loads(_text(str(store.guards), _LARGEST))
-        return [Standing(str(each["hook"]), str(each["work_tree"]), list(each["projects"])) for each in found]
+        return [GuardPlace(str(each["hook"]), str(each["work_tree"]), list(each["projects"])) for each in found]
     except (ValueError, TypeError, KeyError, RecursionError):  # none was noted, or somebody has changed the file
         return []
 
 
-def _write(store: MailStore, standing: Iterable[Standing]) -> None:
+def _write(store: MailStore, standing: Iterable[GuardPlace]) -> None:
     # No text of its own for what is no text: a path may hold any bytes.
     write_whole(str(store.guards), json.dumps([asdict(each) for each in standing]).encode("ascii"))
 

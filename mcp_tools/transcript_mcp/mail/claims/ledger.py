@@ -15,7 +15,7 @@ from transcript_mcp.mail.agents import registry as agents
 from transcript_mcp.mail.archive import jobs, records
 from transcript_mcp.mail.claims import checks as claim_checking
 from transcript_mcp.mail.claims.overlaps import meetings
-from transcript_mcp.mail.claims.values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
+from transcript_mcp.mail.claims.values import Claimed, ClaimOptions, Conflict, Extended, FileClaim, Released
 from transcript_mcp.mail.messages.boxes import place_in_list
 from transcript_mcp.mail.store import Archive
 from transcript_mcp.mail.texts import amount
@@ -140,7 +140,7 @@ class Claims:
         paths: Sequence[str] | None = None,
         *,
         by_person: bool = False,
-        only: Sequence[Claim] | None = None,
+        only: Sequence[FileClaim] | None = None,
     ) -> Released:
         """Give back the agent's claims on these paths, written as they were claimed, or all it has in the project.
 
@@ -166,14 +166,14 @@ class Claims:
 
     def held(
         self, project_id: int, agent: Agent, paths: Sequence[str] | None = None
-    ) -> tuple[list[Claim], Sequence[str]]:
+    ) -> tuple[list[FileClaim], Sequence[str]]:
         """What ``release`` would give back, and the paths that the agent has no claim on. Raises InvalidLetterError."""
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
         none = _Held([], list(wanted or ()), [])
         held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
         return [claim(row) for row in held.rows], held.missing
 
-    def of_others(self, project_id: int, name: str) -> list[Claim]:
+    def of_others(self, project_id: int, name: str) -> list[FileClaim]:
         """The active exclusive claims in a project but for those of the agent ``name``, the oldest first."""
         sql = (
             f"{ROWS} WHERE claims.project_id = :project AND {_ACTIVE} AND claims.agent_name <> :name ORDER BY claims.id"
@@ -190,7 +190,7 @@ class Claims:
         active_only: bool = True,
         limit: int = 200,
         before: str | None = None,
-    ) -> Page[Claim]:
+    ) -> Page[FileClaim]:
         """Claims of a project, an agent, both or all, the newest first.
 
         ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
@@ -206,7 +206,7 @@ class Claims:
             "below": place_in_list(before) if before else 2**63 - 1,
         }
 
-        def work(db: Sql) -> Page[Claim]:
+        def work(db: Sql) -> Page[FileClaim]:
             sql = f"{ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
             found = [claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
             if len(found) < limit or not found:
@@ -337,9 +337,9 @@ ROWS: Final = (
 """What ``claim`` and ``claim_file`` need."""
 
 
-def claim(row: Row) -> Claim:
+def claim(row: Row) -> FileClaim:
     """The claim of a row."""
-    return Claim(
+    return FileClaim(
         id=row["id"],
         project=row["project"],
         agent=row["agent_name"],

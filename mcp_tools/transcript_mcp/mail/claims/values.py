@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Claim", "ClaimOptions", "Claimed", "Conflict", "Extended", "Released"]
+__all__ = ["ClaimOptions", "Claimed", "Conflict", "Extended", "FileClaim", "Released"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ClaimOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FileClaim:
     """Who says that it works on what. ``path`` is a path or pattern in the project (see ``matching``).
 
     ``project`` is the project's key and ``home`` that of the agent's. ``released_ts`` is None until it was released.

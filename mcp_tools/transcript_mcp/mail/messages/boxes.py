@@ -13,7 +13,7 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
 
-__all__ = ["COUNTED", "LAST", "MOST", "Box", "Stretch", "bounded", "number_of", "place_in_list"]
+__all__ = ["COUNTED", "LAST", "MOST", "Bounds", "Box", "bounded", "number_of", "place_in_list"]
 
 MOST: Final = 1000
 """Messages of one answer."""
@@ -51,14 +51,14 @@ class Box:
             f" AND {self.number} < :below AND messages.created_ts > :since ORDER BY {self.number} DESC LIMIT :most"
         )
 
-    def stretch(self, db: Sql, owner: int, since_ts: Any, before: str | None) -> "Stretch":
+    def stretch(self, db: Sql, owner: int, since_ts: Any, before: str | None) -> "Bounds":
         """What was accepted since a time, and before the message with an id.
 
         Raises InvalidLetterError for what is no time, LetterNotFoundError for an id that no message has.
         """
         below = LAST if not before else number_of(db, before)
         floor, since = self._since(db, owner, _moment(since_ts))
-        return Stretch(self, {"owner": owner, "floor": floor, "below": below, "since": since})
+        return Bounds(self, {"owner": owner, "floor": floor, "below": below, "since": since})
 
     def _since(self, db: Sql, owner: int, since: float) -> tuple[int, float]:
         """Behind which number, and after which time, lies what came since.
@@ -83,7 +83,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Bounds:
     """The messages of a box between two bounds."""
 
     box: Box

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["ImageLink", "Place", "has_images", "html_images", "image_links", "references"]
+__all__ = ["ImageLink", "LinkTarget", "has_images", "html_images", "image_links", "references"]
 
 _FENCE: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?P<mark>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)")
 _BLANK: Final = re.compile(r"[ \t>]*+\n?")
@@ -139,7 +139,7 @@ _REFERENCE: Final = re.compile(
 )
 
 
-class Place(NamedTuple):
+class LinkTarget(NamedTuple):
     """Where a target is written; a bare value of HTML needs quotation marks when it changes."""
 
     start: int
@@ -147,7 +147,7 @@ class Place(NamedTuple):
     is_bare: bool = False
 
 
-def html_images(masked: str, text: str) -> Iterator[tuple[Place, str]]:
+def html_images(masked: str, text: str) -> Iterator[tuple[LinkTarget, str]]:
     """The ``src`` of each ``<img>`` in a text: its place, and what is meant."""
     at = 0
     while tag := _TAG.search(masked, at):
@@ -160,10 +160,10 @@ def html_images(masked: str, text: str) -> Iterator[tuple[Place, str]]:
             group = next((name for name in ("double", "single", "bare") if source[name] is not None), None)
             if group is not None:
                 start, end = source.span(group)
-                yield Place(start, end, group == "bare"), html.unescape(text[start:end])
+                yield LinkTarget(start, end, group == "bare"), html.unescape(text[start:end])
 
 
-def references(masked: str, text: str, images: Collection[int]) -> Iterator[tuple[Place, str]]:
+def references(masked: str, text: str, images: Collection[int]) -> Iterator[tuple[LinkTarget, str]]:
     """The targets of lines that images refer to, as they are written; ``images`` is where those with a target begin."""
     if "]:" not in masked:
         return
@@ -178,7 +178,7 @@ def references(masked: str, text: str, images: Collection[int]) -> Iterator[tupl
     for label, line in defined.items():
         if label in used:
             start, end = line.span("angle" if line["bare"] is None else "bare")
-            yield Place(start, end), text[start:end]
+            yield LinkTarget(start, end), text[start:end]
 
 
 def _plain(label: str) -> str:

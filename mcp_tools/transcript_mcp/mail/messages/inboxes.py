@@ -10,7 +10,7 @@ from typing import Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
-from transcript_mcp.mail.messages.boxes import LAST, Box, Stretch, bounded, number_of
+from transcript_mcp.mail.messages.boxes import LAST, Bounds, Box, bounded, number_of
 from transcript_mcp.mail.messages.letters import HEADERS, WHOLE, letter
 from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Page, Project, Thread
 
@@ -78,7 +78,7 @@ def outbox(
     return Page((read for _, read in found), more, found[-1][1].id if found else None)
 
 
-def _page(db: Sql, stretch: Stretch, columns: str, most: int) -> tuple[list[tuple[Row, Letter]], int]:
+def _page(db: Sql, stretch: Bounds, columns: str, most: int) -> tuple[list[tuple[Row, Letter]], int]:
     """The newest messages of a stretch, and how many come behind."""
     with closing(stretch.rows(db, columns, most)) as rows:
         found = list(_letters(rows))

@@ -9,11 +9,11 @@ from typing import Final, TypedDict
 
 from nanobot_transcript.sql.contract import Database, Row, Sql
 from transcript_mcp.mail.messages.boxes import COUNTED, LAST, number_of
-from transcript_mcp.mail.search.query import Query, Term, parse
+from transcript_mcp.mail.search.query import LetterQuery, Term, parse
 from transcript_mcp.mail.search.spaced import APART, without_embedded
 from transcript_mcp.mail.values import Page
 
-__all__ = ["LOOKED_AT", "MARK", "MOST_FOUND", "Found", "Hit", "Marker", "search"]
+__all__ = ["LOOKED_AT", "MARK", "MOST_FOUND", "Hit", "Hits", "Marker", "search"]
 
 MARK: Final = "**"
 """Stands before and after what was found. Asterisks of the text that could be taken for one are left out."""
@@ -69,14 +69,14 @@ has it, with the words between ``**``; ``created_ts`` is in seconds since 1970."
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Hits:
     """The messages, the newest first, and sentences about what of the query was understood otherwise."""
 
     hits: Page[Hit]
     notes: tuple[str, ...]
 
 
-def search(database: Database, project_id: int, query: str, limit: int = 20, before: str | None = None) -> Found:
+def search(database: Database, project_id: int, query: str, limit: int = 20, before: str | None = None) -> Hits:
     """The newest messages of a project that fit the query (see ``query``), at most ``limit``.
 
     ``before`` is the id of a message: only what was accepted before it. How many ``more`` there are is counted up to
@@ -86,7 +86,7 @@ def search(database: Database, project_id: int, query: str, limit: int = 20, bef
     understood = parse(query)
     expression = understood.match(project_id)
     if expression is None:
-        return Found(Page(), understood.notes)
+        return Hits(Page(), understood.notes)
     bound = max(1, min(limit, MOST_FOUND))
 
     def work(db: Sql) -> Page[Hit]:
@@ -97,10 +97,10 @@ def search(database: Database, project_id: int, query: str, limit: int = 20, bef
             return Page(hits)
         return Page(hits, db.execute(_COUNT, (expression, rows[-1]["seq"])).fetchone()[0], hits[-1]["id"])
 
-    return Found(database.read(work, Page()), understood.notes)
+    return Hits(database.read(work, Page()), understood.notes)
 
 
-def _hits(query: Query, rows: list[Row]) -> list[Hit]:
+def _hits(query: LetterQuery, rows: list[Row]) -> list[Hit]:
     marker = Marker(query.terms())
     return [
         {

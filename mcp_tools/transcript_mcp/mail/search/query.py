@@ -27,9 +27,9 @@ __all__ = [
     "MOST_TERMS",
     "Both",
     "Either",
+    "LetterQuery",
     "Node",
     "Not",
-    "Query",
     "Term",
     "parse",
 ]
@@ -103,7 +103,7 @@ Node: TypeAlias = Term | Not | Both | Either
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class LetterQuery:
     """What is looked for (None: nothing can be found), and sentences about what was understood otherwise."""
 
     root: Node | None
@@ -210,16 +210,16 @@ class _Parser:
         return _either([_both(parts) for parts in group.alternatives if parts])
 
 
-def parse(text: str) -> Query:
+def parse(text: str) -> LetterQuery:
     """Understand a query as well as possible. Never raises."""
     parser = _Parser()
     root = parser.read(_clean(text[:LONGEST_QUERY]))
     notes = ([_CUT] if len(text) > LONGEST_QUERY else []) + list(parser.notes)
     if root is None:
-        return Query(None, (*notes, _NOTHING))
+        return LetterQuery(None, (*notes, _NOTHING))
     if _depth(root) > _DEEPEST:
-        return Query(_both(list(parser.found)), (*notes, _TOO_DEEP))
-    return Query(root, tuple(notes))
+        return LetterQuery(_both(list(parser.found)), (*notes, _TOO_DEEP))
+    return LetterQuery(root, tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)

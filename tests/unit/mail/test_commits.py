@@ -14,7 +14,7 @@ from support.mail_archive import NOON, MailArchive, git, message_files
 from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.archive.commits import ProjectRepository, commit_message
-from transcript_mcp.mail.archive.jobs import Job
+from transcript_mcp.mail.archive.jobs import ArchiveJob
 from transcript_mcp.mail.archive.snapshots import take
 
 SLUG = "backend-1f3a"
@@ -34,11 +34,13 @@ def project(archive: MailArchive) -> Iterator[ProjectRepository]:
     repository.close()
 
 
-def job(seq: int, files: dict[str, str], summary: str = "", present: tuple[str, ...] = (), ts: float = NOON) -> Job:
-    return Job(seq, 1, SLUG, summary or f"change {seq}", files, present, ts)
+def job(
+    seq: int, files: dict[str, str], summary: str = "", present: tuple[str, ...] = (), ts: float = NOON
+) -> ArchiveJob:
+    return ArchiveJob(seq, 1, SLUG, summary or f"change {seq}", files, present, ts)
 
 
-def mail(number: int) -> Job:
+def mail(number: int) -> ArchiveJob:
     return job(number, message_files(f"msg_{number}"), f"mail: GreenCastle → BlueLake: number {number}")
 
 

@@ -15,7 +15,7 @@ from support.examples import examples
 
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.mail.search.hits import MOST_FOUND, Found, Hit, search
+from transcript_mcp.mail.search.hits import MOST_FOUND, Hit, Hits, search
 from transcript_mcp.mail.store import MailStore, index_messages
 
 Text = tuple[str, str]
@@ -61,7 +61,7 @@ class Post:
             self.texts.update(zip(ids, texts, strict=True))
         return ids
 
-    def find(self, query: str, limit: int = MOST_FOUND, project: int = 1) -> Found:
+    def find(self, query: str, limit: int = MOST_FOUND, project: int = 1) -> Hits:
         return search(self.database, project, query, limit)
 
     def ids(self, query: str) -> list[str]:
@@ -235,7 +235,7 @@ def test_other_projects_are_not_searched(post: Post) -> None:
 
 def test_a_store_without_a_file_has_no_messages(tmp_path: Path) -> None:
     database = MailStore(tmp_path / "none").opened(1)
-    assert search(database, 1, "plan", 5) == Found([], ())
+    assert search(database, 1, "plan", 5) == Hits([], ())
     assert not (tmp_path / "none").exists()
 
 

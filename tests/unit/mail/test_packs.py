@@ -10,7 +10,7 @@ from support.mail_archive import MailArchive, message_files
 from support.procs import until
 
 from transcript_mcp.mail.archive.commits import ProjectRepository
-from transcript_mcp.mail.archive.jobs import Job
+from transcript_mcp.mail.archive.jobs import ArchiveJob
 from transcript_mcp.mail.archive.packs import Repacking
 from transcript_mcp.mail.archive.repository import loose_objects, packs
 
@@ -33,7 +33,7 @@ def project(archive: MailArchive) -> Iterator[ProjectRepository]:
 
 def fill(project: ProjectRepository, start: int, count: int) -> None:
     for number in range(start, start + count):
-        project.commit([Job(number, 1, SLUG, "mail", message_files(f"msg_{number}"), (), 1_767_268_800.0)])
+        project.commit([ArchiveJob(number, 1, SLUG, "mail", message_files(f"msg_{number}"), (), 1_767_268_800.0)])
 
 
 def loose(project: ProjectRepository) -> int:
@@ -95,7 +95,7 @@ def test_few_large_objects_are_packed_too(project: ProjectRepository) -> None:
     repacking = Repacking(weight=100_000)
     pack(repacking, project)
     assert loose(project) > 0
-    project.commit([Job(9, 1, SLUG, "mail", message_files("msg_9", body=text), (), 1_767_268_800.0)])
+    project.commit([ArchiveJob(9, 1, SLUG, "mail", message_files("msg_9", body=text), (), 1_767_268_800.0)])
     pack(repacking, project)
     assert loose(project) == 0
 
