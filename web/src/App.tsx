@@ -13,7 +13,7 @@ import { Dialog } from "@/components/ui/dialog";
 import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
 import { isOpen, talkKey } from "@/lib/assistant/items";
-import { startAssistant, useAssistant } from "@/lib/assistant/store";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 import { type Connection, startEvents, useConnection } from "@/lib/events";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
@@ -128,7 +128,7 @@ function Frame({ about }: { about: About }) {
   useEffect(() => {
     if (!asks) return;
     startNotifying();
-    startAssistant((item) => notify(item.agent || item.project, item.text, () => go(QUESTIONS, talkKey(item))));
+    assistant.start((item) => notify(item.agent || item.project, item.text, () => go(QUESTIONS, talkKey(item))));
   }, [asks]);
   useEffect(() => {
     const count = waiting ? `(${waiting}) ` : "";

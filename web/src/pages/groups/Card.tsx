@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Markdown } from "@/components/Markdown";
 import { Button } from "@/components/ui/button";
 import { type Item, talkKey } from "@/lib/assistant/items";
-import { answer, useAssistant } from "@/lib/assistant/store";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
@@ -47,7 +47,8 @@ function Answers({ item, buttons }: { item: Item; buttons: string[] }) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [choice] = item.choices;
   if (stateOf(item) !== "open") return <Shown buttons={buttons} pressed={(button) => isSaid(button, item)} />;
-  const say = (labels: string[]) => answer(item, contentsOf(item, { text: "", files: [], problem: "", chosen: { 0: labels } }));
+  const say = (labels: string[]) =>
+    assistant.answer(item, contentsOf(item, { text: "", files: [], problem: "", chosen: { 0: labels } }));
   if (choice?.multiple && item.choices.length === 1) {
     const toggle = (label: string) =>
       setChosen(chosen.includes(label) ? chosen.filter((each) => each !== label) : [...chosen, label]);
@@ -87,7 +88,7 @@ function Answers({ item, buttons }: { item: Item; buttons: string[] }) {
             size="sm"
             className={LOOK}
             // The second click of two may meet what the first one has brought here.
-            onClick={(event) => event.detail < 2 && (option === undefined ? answer(item, inWords(button)) : say([option]))}
+            onClick={(event) => event.detail < 2 && (option === undefined ? assistant.answer(item, inWords(button)) : say([option]))}
           >
             {button}
           </Button>

@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { toast } from "@/components/ui/toast";
 import { type Draft, changeDraft, hasWords, takeDraft } from "@/lib/assistant/drafts";
 import { type Item, type Talk, takesWords } from "@/lib/assistant/items";
-import { write } from "@/lib/assistant/store";
+import { assistant } from "@/lib/assistant/store";
 import { useCopy } from "@/lib/copy";
 import { useT } from "@/lib/i18n";
 import { letGo } from "@/lib/keys";
@@ -43,7 +43,7 @@ export function Box({ talk, purpose, name, draft, connected, choose, give }: Pro
     } else if (purpose.is === "unasked" && hasWords(draft)) writeIt();
   };
   const writeIt = () => {
-    if (!write(talk, name, draft.text, draft.files.map((file) => file.content))) toast(t("offline"), { bad: true });
+    if (!assistant.write(talk, name, draft.text, draft.files.map((file) => file.content))) toast(t("offline"), { bad: true });
   };
   return (
     <footer

@@ -7,7 +7,8 @@ import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { type Draft, hasWords, unaskedTo, useDrafts } from "@/lib/assistant/drafts";
 import { type Item, SENDING, type Talk, isOpen, talkKey, waitingOf } from "@/lib/assistant/items";
-import { hasOlder, loadOlderOf, useAssistant } from "@/lib/assistant/store";
+import { hasOlder } from "@/lib/assistant/state";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { href } from "@/lib/router";
@@ -75,7 +76,7 @@ export function Talking({ talk, wanted, give, settling }: Props) {
       <Log
         label={t("questions")}
         first={talk.items[0]?.id}
-        older={hasOlder(talk, state) ? () => loadOlderOf(talk) : undefined}
+        older={hasOlder(talk, state) ? () => assistant.loadOlderOf(talk) : undefined}
         shown={state.known && talk.items.some((item) => item.id === shown) ? shown : undefined}
       >
         {isNew && (

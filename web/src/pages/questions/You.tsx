@@ -2,7 +2,7 @@ import { KeyRound } from "lucide-react";
 import { useId, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
-import { nickname, setNickname, useAssistant } from "@/lib/assistant/store";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { isApp } from "@/lib/installing";
 import { go } from "@/lib/router";
@@ -14,7 +14,7 @@ export function You() {
   const t = useT();
   const id = useId();
   const { refused, called } = useAssistant();
-  const [name, setName] = useState(nickname);
+  const [name, setName] = useState(() => assistant.nickname());
   const [changing, setChanging] = useState(false);
   return (
     <div className="flex shrink-0 flex-col gap-1 border-t px-4 py-2">
@@ -30,7 +30,7 @@ export function You() {
           aria-describedby={`${id}h`}
           className="h-8 min-w-0"
           onChange={(event) => setName(event.target.value)}
-          onBlur={() => name.trim() !== nickname() && setNickname(name)}
+          onBlur={() => name.trim() !== assistant.nickname() && assistant.setNickname(name)}
           onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
         />
       </div>

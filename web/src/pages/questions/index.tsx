@@ -8,7 +8,7 @@ import { Bar, Split } from "@/components/Split";
 import { Button } from "@/components/ui/button";
 import { type Talk, emptyTalk, talkKey, talksOf, waitingOf } from "@/lib/assistant/items";
 import { projectNames } from "@/lib/assistant/projects";
-import { loadOlder, search, useAssistant } from "@/lib/assistant/store";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 import { COMMANDS } from "@/lib/commands";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
@@ -30,8 +30,8 @@ export function QuestionsPage({ place }: { place: string[] }) {
   const state = useAssistant();
   const [query, setQuery] = useState("");
   useEffect(() => {
-    search(query);
-    return () => search("");
+    assistant.search(query);
+    return () => assistant.search("");
   }, [query]);
   const [writing, setWriting] = useState(false);
   const begin = () => setWriting(!state.refused);
@@ -86,7 +86,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
               )}
               {!query && state.older > 0n && (
                 <div className="p-3 text-center">
-                  <Button variant="outline" size="sm" onClick={loadOlder}>
+                  <Button variant="outline" size="sm" onClick={() => assistant.loadOlder()}>
                     {t("loadOlderTalks")}
                   </Button>
                 </div>

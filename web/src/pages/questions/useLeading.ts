@@ -3,7 +3,7 @@ import { toast } from "@/components/ui/toast";
 import { hasWords, unaskedTo, useDrafts } from "@/lib/assistant/drafts";
 import { type Item, emptyTalk, talkKey, waitingOf } from "@/lib/assistant/items";
 import type { WireContent } from "@/lib/assistant/socket";
-import { answer, answerSoon, takeBack, useAssistant } from "@/lib/assistant/store";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { isTyping, letGo } from "@/lib/keys";
 import { go, href } from "@/lib/router";
@@ -76,7 +76,7 @@ export function useLeading(place: string[], kept: boolean): Leading {
   }, [settling]);
 
   const undo = () => {
-    const item = takeBack();
+    const item = assistant.takeBack();
     if (!item) return;
     const place = ["questions", talkKey(item), item.id];
     focusOn(item.id, href(...place));
@@ -84,10 +84,10 @@ export function useLeading(place: string[], kept: boolean): Leading {
   };
   const give: Give = (item, contents, chosen) => {
     if (isTyping() && document.activeElement instanceof HTMLElement) letGo(document.activeElement);
-    if (chosen === undefined) answer(item, contents);
+    if (chosen === undefined) assistant.answer(item, contents);
     else {
       let remove = () => {};
-      if (answerSoon(item, contents, () => remove())) {
+      if (assistant.answerSoon(item, contents, () => remove())) {
         const text = t("answersWith", { name: item.agent || t("agent"), text: chosen });
         remove = toast(text, { action: { label: t("undo"), key: "u", act: undo } });
       }

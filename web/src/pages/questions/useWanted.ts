@@ -1,6 +1,7 @@
 import { useEffect } from "react";
 import { type Talk, emptyTalk } from "@/lib/assistant/items";
-import { hasOlder, loadOlderOf, olderFrom, useAssistant } from "@/lib/assistant/store";
+import { hasOlder, olderFrom } from "@/lib/assistant/state";
+import { assistant, useAssistant } from "@/lib/assistant/store";
 
 const AT_ONCE = 200;
 
@@ -15,7 +16,7 @@ export function useWanted(key: string | undefined, talk: Talk | undefined, id: s
   const searched = place !== undefined && !there && hasOlder(place, state);
   const from = place && olderFrom(place, state);
   useEffect(() => {
-    if (place && searched && state.open) loadOlderOf(place, AT_ONCE);
+    if (place && searched && state.open) assistant.loadOlderOf(place, AT_ONCE);
   }, [key, id, from, searched, state.open]);
   return searched;
 }
