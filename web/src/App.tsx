@@ -1,5 +1,5 @@
-import { Cable, ChartColumn, HandHelping, Inbox, Keyboard, Mail, MessagesSquare, ServerCog } from "lucide-react";
-import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { Keyboard } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
 import { Away } from "@/components/Away";
 import { Choices } from "@/components/Choices";
 import { Problem } from "@/components/common";
@@ -22,14 +22,9 @@ import { notify, startNotifying } from "@/lib/notify";
 import { go, href, usePlace } from "@/lib/router";
 import { cameWithToken } from "@/lib/token";
 import { cn } from "@/lib/utils";
-import { BoxesPage } from "@/pages/boxes";
-import { GroupsPage } from "@/pages/groups";
+import { PAGES } from "@/pages";
 import { Home } from "@/pages/home";
-import { IoPage } from "@/pages/io";
-import { MailPage } from "@/pages/mail";
-import { QuestionsPage } from "@/pages/questions";
-import { StatisticsPage } from "@/pages/statistics";
-import { SystemPage } from "@/pages/system";
+import { questions } from "@/pages/questions";
 
 interface About {
   version: string;
@@ -38,25 +33,6 @@ interface About {
   /** Bytes of the largest file that agents are given. */
   max_attachment?: number;
 }
-
-const QUESTIONS = "questions";
-
-interface Page {
-  name: string;
-  title: Key;
-  icon: ReactNode;
-  show: (place: string[]) => ReactNode;
-}
-
-const PAGES: Page[] = [
-  { name: "groups", title: "groups", icon: <MessagesSquare />, show: (place) => <GroupsPage place={place} /> },
-  { name: QUESTIONS, title: "questions", icon: <HandHelping />, show: (place) => <QuestionsPage place={place} /> },
-  { name: "mail", title: "mail", icon: <Mail />, show: (place) => <MailPage place={place} /> },
-  { name: "boxes", title: "boxes", icon: <Inbox />, show: (place) => <BoxesPage place={place} /> },
-  { name: "io", title: "io", icon: <Cable />, show: (place) => <IoPage place={place} /> },
-  { name: "statistics", title: "statistics", icon: <ChartColumn />, show: (place) => <StatisticsPage place={place} /> },
-  { name: "system", title: "system", icon: <ServerCog />, show: () => <SystemPage /> },
-];
 
 export function App() {
   const [about, setAbout] = useState<About>();
@@ -93,7 +69,7 @@ export function App() {
 
 /** Questions have a line of their own, and a token that opens them alone is told no news. */
 function hasNews(about: About): boolean {
-  return about.pages.some((name) => name !== QUESTIONS);
+  return about.pages.some((name) => name !== questions.name);
 }
 
 function Frame({ about }: { about: About }) {
@@ -115,10 +91,10 @@ function Frame({ about }: { about: About }) {
     ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
   });
   const isOfOtherTokens = !hasNews(about) && PAGES.some((each) => each.name === place[0]);
-  const asks = about.pages.includes(QUESTIONS);
+  const asks = about.pages.includes(questions.name);
   const opensQuestions = asks && !place[0] && cameWithToken();
   useEffect(() => {
-    if (opensQuestions) location.replace(href(QUESTIONS));
+    if (opensQuestions) location.replace(href(questions.name));
   }, [opensQuestions]);
   const { items, open, known, refused } = useAssistant();
   const news = useConnection();
@@ -128,7 +104,7 @@ function Frame({ about }: { about: About }) {
   useEffect(() => {
     if (!asks) return;
     startNotifying();
-    assistant.start((item) => notify(item.agent || item.project, item.text, () => go(QUESTIONS, talkKey(item))));
+    assistant.start((item) => notify(item.agent || item.project, item.text, () => go(questions.name, talkKey(item))));
   }, [asks]);
   useEffect(() => {
     const count = waiting ? `(${waiting}) ` : "";
@@ -162,7 +138,7 @@ function Frame({ about }: { about: About }) {
               <a
                 href={href(each.name)}
                 aria-current={each === page ? "page" : undefined}
-                title={`${t(each.title)}: ${t(`about_${each.name}` as Key)} (${index + 1})`}
+                title={`${t(each.title)}: ${t(each.about)} (${index + 1})`}
                 className={cn(
                   "relative flex flex-col items-center gap-0.5 px-0.5 py-2 text-[11px] font-medium text-muted-foreground max-[359px]:text-[10px] max-[359px]:tracking-tight md:rounded-md lg:flex-row lg:gap-2.5 lg:px-2.5 lg:text-sm [&_svg]:size-5 lg:[&_svg]:size-[18px]",
                   each === page ? "text-accent-foreground md:bg-accent" : "hover:bg-muted",
@@ -170,7 +146,7 @@ function Frame({ about }: { about: About }) {
               >
                 {each.icon}
                 <span className="max-w-full truncate">{t(each.title)}</span>
-                {each.name === QUESTIONS && waiting > 0 && (
+                {each.name === questions.name && waiting > 0 && (
                   <Badge variant="solid" className="max-lg:absolute max-lg:ml-8 max-lg:-mt-0.5 max-lg:px-1.5 lg:ml-auto">
                     {waiting}
                   </Badge>
@@ -202,8 +178,8 @@ function Frame({ about }: { about: About }) {
           <Choices />
         </div>
         <main id="main" tabIndex={-1} className="group/main flex min-h-0 flex-1 flex-col outline-none">
-          <Away broken={connection === "offline" || (page?.name === QUESTIONS && line === "offline" && !refused)} />
-          {!place[0] && !opensQuestions && <Home pages={pages.map((each) => each.name)} />}
+          <Away broken={connection === "offline" || (page?.name === questions.name && line === "offline" && !refused)} />
+          {!place[0] && !opensQuestions && <Home pages={pages} />}
           {page && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
           {place[0] && !page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>

@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +40,16 @@ def test_the_built_files_are_made_from_these_sources() -> None:
 def test_the_page_knows_the_frames_of_the_assistant_as_the_hub_has_them() -> None:
     built = tool()
     assert built.DESCRIPTOR.read_text(encoding="utf-8") == built.descriptor(), "run `make web`"
+
+
+def test_the_words_of_all_pages_have_keys_of_their_own() -> None:
+    source = ROOT / "web" / "src"
+    keys = Counter[str]()
+    for path in (*(source / "words").glob("*.ts"), *(source / "pages").glob("*/words.ts")):
+        english, _, _ = path.read_text(encoding="utf-8").partition("export const zh")
+        keys.update(re.findall(r'^  "?([\w ]+)"?:', english, flags=re.MULTILINE))
+    assert len(keys) > 300
+    assert [key for key, files in keys.items() if files > 1] == []
 
 
 def test_the_scripts_and_the_style_sheet_are_few_and_small() -> None:

@@ -1,46 +1,32 @@
 // The words of the pages in the language that somebody chose. Of `one|many` the first is for n = 1.
 
 import { useCallback } from "react";
+import type { Page } from "@/lib/page";
 import { Watched, useWatched } from "@/lib/watched";
-import * as boxes from "@/words/boxes";
+import type { AnyPage, PAGES } from "@/pages";
 import * as common from "@/words/common";
-import * as groups from "@/words/groups";
-import * as io from "@/words/io";
 import * as letters from "@/words/letters";
-import * as mail from "@/words/mail";
-import * as questions from "@/words/questions";
 import * as start from "@/words/start";
-import * as statistics from "@/words/statistics";
-import * as system from "@/words/system";
 
-const en = {
-  ...common.en,
-  ...groups.en,
-  ...questions.en,
-  ...letters.en,
-  ...mail.en,
-  ...boxes.en,
-  ...io.en,
-  ...start.en,
-  ...statistics.en,
-  ...system.en,
-};
+type Common = keyof typeof common.en | keyof typeof letters.en | keyof typeof start.en;
+type OfPage<P> = P extends Page<infer W> ? keyof W["en"] : never;
 
-export type Key = keyof typeof en;
+export type Key = Common | OfPage<AnyPage>;
 export type Language = "en" | "zh";
 
-const zh: Record<Key, string> = {
-  ...common.zh,
-  ...groups.zh,
-  ...questions.zh,
-  ...letters.zh,
-  ...mail.zh,
-  ...boxes.zh,
-  ...io.zh,
-  ...start.zh,
-  ...statistics.zh,
-  ...system.zh,
-};
+/** Whole once the pages have brought theirs. */
+const words = {
+  en: { ...common.en, ...letters.en, ...start.en },
+  zh: { ...common.zh, ...letters.zh, ...start.zh },
+} as Record<Language, Record<Key, string>>;
+
+/** Takes in the words of the pages, which are not imported here: all of them import this module. */
+export function startWords(pages: typeof PAGES): void {
+  for (const page of pages) {
+    Object.assign(words.en, page.words.en);
+    Object.assign(words.zh, page.words.zh);
+  }
+}
 
 const STORED = "nanobot-transcript.language";
 const chosen = new Watched<Language>(read());
@@ -67,7 +53,7 @@ export function useT(): T {
   const language = useLanguage();
   return useCallback<T>(
     (key, values = {}) => {
-      const [one = "", many] = (language === "zh" ? zh : en)[key].split("|");
+      const [one = "", many] = words[language][key].split("|");
       const text = many === undefined || values["n"] === 1 ? one : many;
       return text.replace(/\{(\w+)\}/g, (_, name: string) => values[name]?.toLocaleString(language) ?? "");
     },
@@ -81,7 +67,7 @@ export function listed(names: readonly string[], language: Language): string {
 }
 
 export function isKey(text: string): text is Key {
-  return Object.hasOwn(en, text);
+  return Object.hasOwn(words.en, text);
 }
 
 /** The document says in what language it is: browsers choose fonts and voices by it. */

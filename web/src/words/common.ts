@@ -1,20 +1,6 @@
 // Words of the frame around the pages, and of what several pages have.
 
 export const en = {
-  groups: "Groups",
-  questions: "Questions",
-  io: "Scripts",
-  mail: "Agent Mail",
-  boxes: "FileBox",
-  statistics: "Statistics",
-  system: "System",
-  about_groups: "what people and bots say in group chats",
-  about_questions: "questions and reports from your agents",
-  about_mail: "mail between agents that work on the same code",
-  about_boxes: "mail between agents, as Markdown files in their folders",
-  about_io: "messages between your scripts and your agents",
-  about_statistics: "messages, answers and API calls in numbers",
-  about_system: "health of the hub and recent problems",
   pages: "Pages",
   skip: "Skip to the content",
   live: "Live",
@@ -74,20 +60,6 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
-  groups: "群聊",
-  questions: "提问",
-  io: "脚本",
-  mail: "智能体邮件",
-  boxes: "文件邮箱",
-  statistics: "统计",
-  system: "系统",
-  about_groups: "人和机器人在群里说的话",
-  about_questions: "智能体的提问和报告",
-  about_mail: "共同修改代码的智能体之间的邮件",
-  about_boxes: "智能体之间的邮件，以 Markdown 文件存放在各自目录里",
-  about_io: "脚本与智能体互相传递的内容",
-  about_statistics: "消息、应答和 API 调用的统计",
-  about_system: "hub 的运行状态和最近的问题",
   pages: "页面",
   skip: "跳到正文",
   live: "已连接",

@@ -8,11 +8,23 @@ import { Dialog } from "@/components/ui/dialog";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
+import type { Page } from "@/lib/page";
 import { go, href, leadOn } from "@/lib/router";
 import { Found, Mails } from "@/pages/boxes/Mails";
 import { Thread } from "@/pages/boxes/Thread";
 import type { BoxName, Owner } from "@/pages/boxes/types";
+import * as words from "@/pages/boxes/words";
 import { Write } from "@/pages/boxes/Write";
+
+export const boxes: Page<typeof words> = {
+  name: "boxes",
+  words,
+  title: "boxes",
+  about: "about_boxes",
+  icon: <Inbox />,
+  show: (place) => <BoxesPage place={place} />,
+  listed: { path: "/api/boxes", field: "agents" },
+};
 
 const BOXES: { name: BoxName; icon: ReactNode }[] = [
   { name: "inbox", icon: <Inbox /> },
@@ -27,7 +39,7 @@ interface Owners {
 }
 
 /** #/boxes/AGENT/BOX/ID */
-export function BoxesPage({ place }: { place: string[] }) {
+function BoxesPage({ place }: { place: string[] }) {
   const t = useT();
   const owners = useData<Owners>("/api/boxes", {}, (news) => news.room === "boxes");
   const first = firstOf(owners.value?.agents ?? [])?.name;

@@ -14,6 +14,7 @@ import { changeDraft, useDraft } from "@/lib/drafts";
 import { useLanguage, useT } from "@/lib/i18n";
 import { toWrite, useKeys } from "@/lib/keys";
 import { useBackCloses } from "@/lib/over";
+import type { Page } from "@/lib/page";
 import { go, href, leadOn } from "@/lib/router";
 import { cn, plain } from "@/lib/utils";
 import { Composer, draftOf } from "@/pages/groups/Composer";
@@ -22,8 +23,19 @@ import { signsOfLife } from "@/pages/groups/mentions";
 import { Side } from "@/pages/groups/Side";
 import { type Chat, type Decision, type Member, type Message, titleOf } from "@/pages/groups/types";
 import { useTalk } from "@/pages/groups/useTalk";
+import * as words from "@/pages/groups/words";
 
-export function GroupsPage({ place }: { place: string[] }) {
+export const groups: Page<typeof words> = {
+  name: "groups",
+  words,
+  title: "groups",
+  about: "about_groups",
+  icon: <MessagesSquare />,
+  show: (place) => <GroupsPage place={place} />,
+  listed: { path: "/api/groups", field: "chats" },
+};
+
+function GroupsPage({ place }: { place: string[] }) {
   const t = useT();
   const chats = useData<{ chats: Chat[] }>(
     "/api/groups",

@@ -1,17 +1,10 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import { get } from "@/lib/api";
 import { useConnected, useNews } from "@/lib/events";
-
-/** What the hub says of the things that a page lists. */
-const LISTS = [
-  { page: "groups", path: "/api/groups", list: "chats" },
-  { page: "mail", path: "/api/mail/projects", list: "projects" },
-  { page: "boxes", path: "/api/boxes", list: "agents" },
-  { page: "io", path: "/api/io", list: "sessions" },
-];
+import type { AnyPage } from "@/pages";
 
 /** The first of the pages on which there is something; empty where there is nothing on any, undefined until that is known. */
-export function useFilled(pages: readonly string[]): string | undefined {
+export function useFilled(pages: readonly AnyPage[]): string | undefined {
   const [filled, setFilled] = useState<string>();
   const look = useEffectEvent(async (left?: AbortSignal) => {
     const found = await firstOf(pages, left);
@@ -27,14 +20,14 @@ export function useFilled(pages: readonly string[]): string | undefined {
   return filled;
 }
 
-async function firstOf(pages: readonly string[], left?: AbortSignal): Promise<string> {
-  for (const { page, path, list } of LISTS) {
-    if (!pages.includes(page)) continue;
+async function firstOf(pages: readonly AnyPage[], left?: AbortSignal): Promise<string> {
+  for (const { name, listed } of pages) {
+    if (!listed) continue;
     try {
-      const answer = await get<Record<string, unknown[]>>(path, {}, left);
-      if (answer[list]?.length) return page;
+      const answer = await get<Record<string, unknown[]>>(listed.path, {}, left);
+      if (answer[listed.field]?.length) return name;
     } catch {
-      return page; // it says what is wrong
+      return name; // it says what is wrong
     }
   }
   return "";

@@ -8,6 +8,7 @@ import { Dialog } from "@/components/ui/dialog";
 import { useData } from "@/lib/data";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
+import type { Page } from "@/lib/page";
 import { go, href, leadOn } from "@/lib/router";
 import { Agents } from "@/pages/mail/Agents";
 import { Claims } from "@/pages/mail/Claims";
@@ -16,7 +17,18 @@ import { Inbox } from "@/pages/mail/Inbox";
 import { Thread } from "@/pages/mail/Thread";
 import { Threads } from "@/pages/mail/Threads";
 import { type Project, ofMail } from "@/pages/mail/types";
+import * as words from "@/pages/mail/words";
 import { Write } from "@/pages/mail/Write";
+
+export const mail: Page<typeof words> = {
+  name: "mail",
+  words,
+  title: "mail",
+  about: "about_mail",
+  icon: <Mail />,
+  show: (place) => <MailPage place={place} />,
+  listed: { path: "/api/mail/projects", field: "projects" },
+};
 
 const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [
   { name: "threads", title: "threads", icon: <Mail /> },
@@ -25,7 +37,7 @@ const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [
 ];
 
 /** #/mail/PROJECT/VIEW/WHAT: a thread, or the letters of an agent. */
-export function MailPage({ place }: { place: string[] }) {
+function MailPage({ place }: { place: string[] }) {
   const t = useT();
   const projects = useData<{ projects: Project[]; newest: string | null }>("/api/mail/projects", {}, ofMail);
   const first = projects.value && (projects.value.newest ?? projects.value.projects.at(-1)?.key);

@@ -13,6 +13,7 @@ import { COMMANDS } from "@/lib/commands";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { useNotifying } from "@/lib/notify";
+import type { Page } from "@/lib/page";
 import { go, href } from "@/lib/router";
 import { token, tokenEnding } from "@/lib/token";
 import { TokenField, You } from "@/pages/questions/You";
@@ -22,10 +23,20 @@ import { TalkRow, WaitingRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
 import { useLeading } from "@/pages/questions/useLeading";
 import { useWanted } from "@/pages/questions/useWanted";
+import * as words from "@/pages/questions/words";
 import { WriteTo } from "@/pages/questions/WriteTo";
 
+export const questions: Page<typeof words> = {
+  name: "questions",
+  words,
+  title: "questions",
+  about: "about_questions",
+  icon: <HandHelping />,
+  show: (place) => <QuestionsPage place={place} />,
+};
+
 /** #/questions/CONVERSATION/ITEM */
-export function QuestionsPage({ place }: { place: string[] }) {
+function QuestionsPage({ place }: { place: string[] }) {
   const t = useT();
   const state = useAssistant();
   const [query, setQuery] = useState("");

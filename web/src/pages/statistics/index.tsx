@@ -6,6 +6,7 @@ import { Select } from "@/components/ui/input";
 import { useData } from "@/lib/data";
 import { useNews } from "@/lib/events";
 import { useLanguage, useT } from "@/lib/i18n";
+import type { Page } from "@/lib/page";
 import { go, href } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { type Chat, titleOf } from "@/pages/groups/types";
@@ -14,13 +15,23 @@ import { Calls } from "@/pages/statistics/Calls";
 import { Days } from "@/pages/statistics/Days";
 import { Took } from "@/pages/statistics/Took";
 import { type Statistics, beginnings } from "@/pages/statistics/types";
+import * as words from "@/pages/statistics/words";
+
+export const statistics: Page<typeof words> = {
+  name: "statistics",
+  words,
+  title: "statistics",
+  about: "about_statistics",
+  icon: <ChartColumn />,
+  show: (place) => <StatisticsPage place={place} />,
+};
 
 const PERIODS = [7, 14, 30, 90];
 /** Milliseconds: as often, at most, it is counted again while something happens. */
 const OFTEN = 30_000;
 
 /** #/statistics/DAYS/CHAT */
-export function StatisticsPage({ place }: { place: string[] }) {
+function StatisticsPage({ place }: { place: string[] }) {
   const t = useT();
   const period = PERIODS.find((each) => String(each) === place[0]) ?? 14;
   const chat = place[1];

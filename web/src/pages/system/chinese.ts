@@ -8,7 +8,7 @@ export interface Told {
   vague?: boolean;
 }
 
-/** A sentence and a hint, which is empty where words/system.ts has one. */
+/** A sentence and a hint, which is empty where words.ts has one. */
 const BY_CODE: Record<string, [string, string]> = {
   // The record and what all rooms have in common.
   transcript_error: ["出现了一个错误。", "运行 `nanobot-transcript doctor`，并查看 hub 的日志。"],

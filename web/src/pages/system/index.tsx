@@ -1,4 +1,4 @@
-import { Activity, CircleAlert, Database, Eye, MessageSquareWarning, Puzzle } from "lucide-react";
+import { Activity, CircleAlert, Database, Eye, MessageSquareWarning, Puzzle, ServerCog } from "lucide-react";
 import type { ReactNode } from "react";
 import { Loading, Problem, useNow, useSpan } from "@/components/common";
 import { Badge } from "@/components/ui/badge";
@@ -6,8 +6,19 @@ import { Card, CardContent, CardHeader, CardTitle } from "@/components/ui/card";
 import { useData } from "@/lib/data";
 import { useConnection } from "@/lib/events";
 import { type Key, isKey, useT } from "@/lib/i18n";
+import type { Page } from "@/lib/page";
 import { cn } from "@/lib/utils";
 import { type Bot, Problems, type Trouble } from "@/pages/system/Problems";
+import * as words from "@/pages/system/words";
+
+export const system: Page<typeof words> = {
+  name: "system",
+  words,
+  title: "system",
+  about: "about_system",
+  icon: <ServerCog />,
+  show: () => <SystemPage />,
+};
 
 interface System {
   version: string;
@@ -33,7 +44,7 @@ interface System {
   answers_known: boolean;
 }
 
-export function SystemPage() {
+function SystemPage() {
   const t = useT();
   const span = useSpan();
   const now = useNow(5000);

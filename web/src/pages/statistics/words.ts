@@ -1,6 +1,8 @@
 // Words of the page of statistics.
 
 export const en = {
+  statistics: "Statistics",
+  about_statistics: "messages, answers and API calls in numbers",
   period: "Period",
   periodOf: "{n} days",
   whichGroup: "Group",
@@ -38,6 +40,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  statistics: "统计",
+  about_statistics: "消息、应答和 API 调用的统计",
   period: "时间范围",
   periodOf: "{n} 天",
   whichGroup: "群聊",

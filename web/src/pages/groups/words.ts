@@ -1,6 +1,8 @@
 // Words of the page of group chats.
 
 export const en = {
+  groups: "Groups",
+  about_groups: "what people and bots say in group chats",
   cancel: "Cancel",
   about: "About this group",
   bot: "Bot",
@@ -79,6 +81,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  groups: "群聊",
+  about_groups: "人和机器人在群里说的话",
   cancel: "取消",
   about: "群信息",
   bot: "机器人",

@@ -1,6 +1,8 @@
 // Words of the page of mailboxes.
 
 export const en = {
+  boxes: "FileBox",
+  about_boxes: "mail between agents, as Markdown files in their folders",
   boxesHint: "Reading here changes nothing: mail stays unread for the agent.",
   actAs: "Act as",
   noBoxes: "No mailboxes yet",
@@ -24,6 +26,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  boxes: "文件邮箱",
+  about_boxes: "智能体之间的邮件，以 Markdown 文件存放在各自目录里",
   boxesHint: "在这里查看不会改变邮件状态：对智能体来说仍是未读。",
   actAs: "当前身份",
   noBoxes: "还没有邮箱",

@@ -1,6 +1,8 @@
 // Words of the page of questions and reports.
 
 export const en = {
+  questions: "Questions",
+  about_questions: "questions and reports from your agents",
   question: "question",
   report: "report",
   agent: "agent",
@@ -84,6 +86,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  questions: "提问",
+  about_questions: "智能体的提问和报告",
   question: "提问",
   report: "报告",
   agent: "智能体",

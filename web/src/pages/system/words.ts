@@ -1,6 +1,8 @@
 // Words of the page of the hub's health.
 
 export const en = {
+  system: "System",
+  about_system: "health of the hub and recent problems",
   health: "Health",
   well: "All is well",
   withProblems: "Problems",
@@ -60,6 +62,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  system: "系统",
+  about_system: "hub 的运行状态和最近的问题",
   health: "状态",
   well: "一切正常",
   withProblems: "有问题",

@@ -17,8 +17,20 @@ import { useDoing } from "@/lib/doing";
 import type { News } from "@/lib/events";
 import { useT } from "@/lib/i18n";
 import { toWrite, useKeys } from "@/lib/keys";
+import type { Page } from "@/lib/page";
 import { go, href } from "@/lib/router";
 import { cn } from "@/lib/utils";
+import * as words from "@/pages/io/words";
+
+export const io: Page<typeof words> = {
+  name: "io",
+  words,
+  title: "io",
+  about: "about_io",
+  icon: <Cable />,
+  show: (place) => <IoPage place={place} />,
+  listed: { path: "/api/io", field: "sessions" },
+};
 
 interface Session {
   id: string;
@@ -47,7 +59,7 @@ interface Agent {
 const ofBridge = (news: News) => news.room === "io";
 
 /** #/io/SESSION */
-export function IoPage({ place }: { place: string[] }) {
+function IoPage({ place }: { place: string[] }) {
   const t = useT();
   const sessions = useData<{ sessions: Session[] }>("/api/io", {}, ofBridge);
   const [name, setName] = useState("");

@@ -1,6 +1,8 @@
 // Words of the page of the IO bridge.
 
 export const en = {
+  io: "Scripts",
+  about_io: "messages between your scripts and your agents",
   openSession: "Enter a session ID …",
   noSessions: "No sessions yet",
   noSessionsHint: "Sessions appear here once an agent calls i_tool or o_tool, or someone sends an input. To give your coding agent these tools, run `nanobot-transcript mcp-config claude-code --servers io --write` in its project.",
@@ -25,6 +27,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  io: "脚本",
+  about_io: "脚本与智能体互相传递的内容",
   openSession: "输入会话 ID 打开……",
   noSessions: "还没有会话",
   noSessionsHint: "智能体调用 i_tool 或 o_tool，或有人发送输入后，会话会出现在这里。在项目目录里执行 `nanobot-transcript mcp-config claude-code --servers io --write`，编程智能体就有这两个工具。",

@@ -1,6 +1,8 @@
 // Words of the page of Agent Mail.
 
 export const en = {
+  mail: "Agent Mail",
+  about_mail: "mail between agents that work on the same code",
   views: "Views",
   person: "person",
   project: "Project",
@@ -45,6 +47,8 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
+  mail: "智能体邮件",
+  about_mail: "共同修改代码的智能体之间的邮件",
   views: "视图",
   person: "真人",
   project: "项目",
