@@ -2,7 +2,8 @@
 
 ``counting`` says what that means. There is no baseline: numbers of code are the same on every machine, but for a few
 functions that run beside the message and end before or after its answer is recorded. The limits are for the rooms that
-a message is to run through quickly: conversation, host and platform.
+a message is to run through quickly: conversation, host and platform; and for those of the MCP servers on the ways of a
+letter and of a question. Where a room has floors, as mail has, the limit of files is one for each of them.
 """
 
 import json
@@ -10,7 +11,8 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,14 +28,17 @@ _FILES: Final = Bar("<=", 10, of="value")
 _ENTERED: Final = Bar("<=", 2, of="value")
 _HOSTS: Final = {"run": "runner", "nanobot": "nanobot_host"}
 """The room of each host."""
-_LIMITED: Final = ("conversation", "feishu")
+_LIMITED: Final = ("conversation", "feishu", "mail", "assistant", "hub", "door", "sdk")
 """The rooms with limits, besides the host's."""
+_TRIPS: Final = ("send_message", "archive", "ask_question", "its answer")
 _PATIENCE: Final = 120
 
 
 @dataclass
 class RoomRow(Row):
-    """A room on the way; ``measured`` is the number of its ``files``. ``entered``: from where, and how often."""
+    """A room on the way; ``measured`` is the number of its ``files``, or of those on its largest floor. ``entered``:
+    from where, and how often.
+    """
 
     host: str = ""
     room: str = ""
@@ -56,27 +61,34 @@ class RoomRow(Row):
 
 
 def way(context: Context) -> Generator[RoomRow]:
-    """A row for each room and host; it is counted once, however many runs there are."""
+    """A row for each room and host, and for each room and trip; counted once, however many runs there are."""
     for host in _HOSTS:
         context.say(f"way of a message, {host}")
         with context.folder() as folder:
-            told_of = counted(host, Path(folder))
-        for room, told in sorted(told_of.items(), key=lambda one: -len(one[1]["files"])):
-            yield room_row(host, room, told)
+            yield from _rows(host, counted(Path(folder), "hosts", host))
+    context.say("ways of a letter and a question")
+    with context.folder() as folder:
+        trips = counted(Path(folder), "trips")
+    for trip in _TRIPS:
+        yield from _rows(trip, trips[trip])
+
+
+def _rows(way: str, told_of: dict[str, dict[str, Any]]) -> Iterator[RoomRow]:
+    return (room_row(way, room, told) for room, told in sorted(told_of.items(), key=lambda one: -len(one[1]["files"])))
 
 
 def room_row(host: str, room: str, told: dict[str, Any]) -> RoomRow:
     """``told``: the number of functions, the files, and from where it was entered how often."""
-    count = float(len(told["files"]))
-    bar = _FILES if room in (*_LIMITED, _HOSTS[host]) else None
+    count = float(max(Counter(path.rpartition("/")[0] for path in told["files"]).values()))
+    bar = _FILES if room in (*_LIMITED, _HOSTS.get(host)) else None
     return RoomRow(f"way {host}, {room}", "files", count, "—", None, [count], bar, "", host, room, **told)
 
 
-def counted(host: str, folder: Path) -> dict[str, dict[str, Any]]:
-    """What a process of its own has counted. Raises CalledProcessError, and TimeoutExpired for a host that hangs."""
+def counted(folder: Path, program: str, *arguments: str) -> dict[str, Any]:
+    """What a process of its own has counted. Raises CalledProcessError, and TimeoutExpired for one that hangs."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
     env |= {"HOME": str(folder), "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-    command = [sys.executable, "-m", "benchmarks.way.hosts", host, str(folder)]
+    command = [sys.executable, "-m", f"benchmarks.way.{program}", *arguments, str(folder)]
     log = folder / "log"
     with (
         log.open("wb") as errors,
@@ -86,8 +98,8 @@ def counted(host: str, folder: Path) -> dict[str, dict[str, Any]]:
     if process.returncode:
         print(log.read_text(encoding="utf-8", errors="replace"), file=sys.stderr)
         raise subprocess.CalledProcessError(process.returncode, command)
-    rooms: dict[str, dict[str, Any]] = json.loads(answer)
-    return rooms
+    told: dict[str, Any] = json.loads(answer)
+    return told
 
 
 def shown(rows: Sequence[RoomRow]) -> str:
@@ -117,7 +129,7 @@ def _lists(rows: Sequence[RoomRow]) -> list[str]:
     return [
         textwrap.fill(f"{row.room}: {', '.join(_within(row))}", 120, subsequent_indent="  ", break_on_hyphens=False)
         for row in rows
-        if len(row.files) > _FILES.floor
+        if row.measured > _FILES.floor
     ]
 
 
@@ -126,6 +138,6 @@ def _within(row: RoomRow) -> list[str]:
 
 
 def _judged(rows: Sequence[RoomRow]) -> str:
-    limits = f"At most {_FILES.floor:g} files and {_ENTERED.floor:g} entries in conversation, host and platform"
+    limits = f"At most {_FILES.floor:g} files of a floor and {_ENTERED.floor:g} entries in rooms with limits"
     failed = [row.room for row in rows if row.verdict == "FAIL"]
     return f"{limits}: {'not so in ' + ', '.join(failed) if failed else 'holds'}."

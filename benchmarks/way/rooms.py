@@ -9,7 +9,11 @@ WORDS: Final = "words"
 """The room of the modules that lie beside the packages: ``entry.py``, ``identity.py`` and the like."""
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_SOURCES: Final = (_ROOT / "nanobot_transcript", _ROOT / "channels" / "transcript_channels")
+_SOURCES: Final = (
+    _ROOT / "nanobot_transcript",
+    _ROOT / "channels" / "transcript_channels",
+    _ROOT / "mcp_tools" / "transcript_mcp",
+)
 _OTHERS: Final = frozenset({"simulator"})
 
 

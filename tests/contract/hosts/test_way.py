@@ -16,7 +16,7 @@ HOSTS = [("run", "runner"), pytest.param("nanobot", "nanobot_host", marks=pytest
 def test_a_message_runs_from_the_platform_through_the_host_into_the_record(
     host: str, room: str, tmp_path: Path
 ) -> None:
-    rooms = counted(host, tmp_path)
+    rooms = counted(tmp_path, "hosts", host)
     assert {"feishu", room, "store"} <= rooms.keys()
     assert "simulator" not in rooms
     assert "store/front.py" in rooms["store"]["files"]

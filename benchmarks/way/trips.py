@@ -1,0 +1,151 @@
+"""The ways of a letter, of its archive, of a question to a person and of the answer, as one JSON document.
+
+    python -m benchmarks.way.trips FOLDER
+
+Hub, agents and the person's screen are in this process, and the adapter that asks, too: its files and the hub's are
+counted together. A program of its own, because it looks at all threads from their beginning.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.way.counting import Counting, Way
+from benchmarks.way.hosts import document
+from benchmarks.way.rooms import room_of
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+__all__: list[str] = []
+
+_IDLE: Final = 1.2
+"""Seconds in which what runs is found that nobody's call sets in motion."""
+_AFTERWARDS: Final = 0.05
+"""Seconds in which a call comes to its end behind the answer."""
+_TOKEN: Final = "token-of-a-program"
+
+
+@asynccontextmanager
+async def _hub(folder: Path) -> AsyncIterator[tuple[str, "ClientSession"]]:
+    from aiohttp import ClientSession
+    from support.hubs import listening
+
+    from nanobot_transcript.settings import Settings
+    from transcript_mcp.hub import create_app
+
+    sections = {
+        "store": {"dir": folder / "transcripts"},
+        "mail": {"store": folder / "mail", "archive": {"enabled": False}},
+        "hub": {"data_dir": folder / "hub", "tokens": {"program": _TOKEN}},
+    }
+    headers = {"Authorization": f"Bearer {_TOKEN}"}
+    async with listening(create_app(Settings.model_validate(sections))) as url, ClientSession(headers=headers) as http:
+        yield url, http
+
+
+async def _letter(counting: Counting, url: str, http: "ClientSession", project: str) -> Way:
+    async def call(tool: str, **arguments: Any) -> None:
+        params = {"name": tool, "arguments": {"project_key": project, **arguments}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        async with http.post(f"{url}/mcp/mail", json=message) as answer:
+            assert not (await answer.json())["result"].get("isError")
+
+    async def send(number: int) -> None:
+        await call("send_message", from_agent="Ada", to=["Bob"], subject=f"Letter {number}", body_md="Hello.")
+
+    for name in ("Ada", "Bob"):
+        await call("register_agent", agent_name=name, program="program", model="model")
+    for number in range(3):  # imports, caches, and what is made at the first one
+        await send(number)
+    with counting.idle():
+        await asyncio.sleep(_IDLE)
+    with counting.under_way() as way:
+        await send(3)
+        await asyncio.sleep(_AFTERWARDS)
+    return way
+
+
+async def _question(counting: Counting, url: str) -> tuple[Way, Way]:
+    """Of the question, until it is on the person's screen, and of the answer, until the agent has it."""
+    from support.assistant_clients import page
+
+    from transcript_mcp.assistant.remote import RemoteDesk
+    from transcript_mcp.assistant.server import build_server
+    from transcript_mcp.assistant.tools import ToolOptions
+    from transcript_mcp.sdk.testing import InMemoryClient
+
+    client = InMemoryClient(build_server(RemoteDesk(url, _TOKEN), lambda _ctx: "", ToolOptions(shortest=1)))
+    async with page(url, _TOKEN, "Ada") as screen:
+
+        def ask(text: str) -> "asyncio.Task[Any]":
+            return asyncio.create_task(client.call("ask_question", project_directory="/srv/shop", question=text))
+
+        for number in range(2):
+            asked = ask(f"Question {number}?")
+            frame = await screen.until("AskQuestion")
+            await screen.reply(frame.AskQuestionRequest.ID, "Yes.")
+            await asked
+        with counting.idle():
+            await asyncio.sleep(_IDLE)
+        with counting.under_way() as question:
+            asked = ask("Ship it?")
+            frame = await screen.until("AskQuestion")
+        with counting.idle():
+            await asyncio.sleep(_IDLE)
+        with counting.under_way() as answer:
+            await screen.reply(frame.AskQuestionRequest.ID, "Yes.")
+            await asked
+    return question, answer
+
+
+def _archive(counting: Counting, folder: Path, project: str) -> Way:
+    from transcript_mcp.mail.archive.rounds import Archiving
+    from transcript_mcp.mail.mail import AgentMail
+    from transcript_mcp.mail.values import Draft
+
+    mail = AgentMail(folder / "archived")
+    ada = mail.register_agent(project, "Ada").agent
+    mail.register_agent(project, "Bob")
+    archiving = Archiving(mail.places, mail.database)
+
+    def letter(number: int) -> None:
+        mail.send(project, ada, Draft(subject=f"Letter {number}", body="Hello.", to=["Bob"]))
+
+    for number in range(2):
+        letter(number)
+        archiving.round(until=float("inf"))
+    letter(2)
+    with counting.under_way() as way:
+        archiving.round(until=float("inf"))
+    archiving.close()
+    mail.close()
+    return way
+
+
+async def _trips(folder: Path) -> dict[str, Way]:
+    """What is looked at is imported when everything is, for the threads that it starts."""
+    counting = Counting(room_of)
+    counting.begin()
+    project = folder / "project"
+    project.mkdir()
+    try:
+        async with _hub(folder) as (url, http):
+            letter = await _letter(counting, url, http, str(project))
+            question, answer = await _question(counting, url)
+        archive = _archive(counting, folder, str(project))
+    finally:
+        counting.end()
+    return {"send_message": letter, "archive": archive, "ask_question": question, "its answer": answer}
+
+
+def _documents(trips: dict[str, Way]) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((name, document(way)) for name, way in trips.items())
+
+
+if __name__ == "__main__":
+    print(json.dumps(dict(_documents(asyncio.run(_trips(Path(sys.argv[1])))))))
