@@ -52,6 +52,16 @@ def test_importing_imports_neither_the_sdk_nor_a_server_of_http() -> None:
     assert json.loads(done.stdout) == []
 
 
+def test_what_rooms_say_of_themselves_is_light() -> None:
+    """Commands that must start quickly read it."""
+    heavy = (*HEAVY, "pydantic", "msgspec", "sqlite3", "typer", "google")
+    code = (
+        f"import json, sys; import transcript_mcp.rooms; print(json.dumps([n for n in {heavy!r} if n in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
+    assert json.loads(done.stdout) == []
+
+
 @pytest.mark.parametrize("room", ["assistant", "filebox", "hub", "io_bridge", "mail", "transcript"])
 def test_a_room_costs_nothing_before_something_of_it_is_used(room: str) -> None:
     ours = "[name for name in sys.modules if 'transcript' in name]"
