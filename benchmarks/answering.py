@@ -20,7 +20,7 @@ from uuid import uuid4
 from benchmarks.children import child
 from benchmarks.hubs import ROOT
 from benchmarks.light import Sender, connected, post, until_answered, web_frame, web_upgrade
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 
 __all__ = ["bursts", "held"]
 
@@ -98,25 +98,24 @@ def _hold(port: int, sockets: int, questions: int) -> None:
 
 
 def _greeting(nickname: str) -> tuple[bytes, ...]:
-    login = wire.new("WebsocketMessage", Cmd="UserLogin", StrParam="bench", Nickname=nickname)
+    login = proto.WebsocketMessage(Cmd="UserLogin", StrParam="bench", Nickname=nickname)
     return web_upgrade("/ws"), web_frame(login.SerializeToString())
 
 
 def _question(name: str) -> bytes:
-    asked = wire.new(
-        "McpAskQuestionRequest", Question="Deploy on Wednesday?", ProjectDirectory="/srv/shop", AgentName="Alpha"
+    asked = proto.McpAskQuestionRequest(
+        Question="Deploy on Wednesday?", ProjectDirectory="/srv/shop", AgentName="Alpha"
     )
-    request = wire.new("AskQuestionRequest", ID=name, UserToken="bench", Request=asked)
+    request = proto.AskQuestionRequest(ID=name, UserToken="bench", Request=asked)
     return post("/agentassistproto.SrvAgentAssist/AskQuestion", "application/proto", request.SerializeToString())
 
 
 def _reply(name: str) -> bytes:
-    text = wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text="Yes, at noon."))
-    frame = wire.new(
-        "WebsocketMessage",
+    text = proto.McpResultContent(type=1, text=proto.TextContent(type="text", text="Yes, at noon."))
+    frame = proto.WebsocketMessage(
         Cmd="AskQuestionReply",
-        AskQuestionRequest=wire.new("AskQuestionRequest", ID=name),
-        AskQuestionResponse=wire.new("AskQuestionResponse", ID=name, contents=[text]),
+        AskQuestionRequest=proto.AskQuestionRequest(ID=name),
+        AskQuestionResponse=proto.AskQuestionResponse(ID=name, contents=[text]),
     )
     return web_frame(frame.SerializeToString())
 

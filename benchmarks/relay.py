@@ -9,7 +9,7 @@ import asyncio
 
 from aiohttp import web
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 
 __all__: list[str] = []
 
@@ -22,9 +22,9 @@ class _Relay:
         self._pages: list[web.WebSocketResponse] = []
 
     async def ask(self, request: web.Request) -> web.Response:
-        asked = wire.decoded("AskQuestionRequest", await request.read())
+        asked = wire.decoded(proto.AskQuestionRequest, await request.read())
         caller = self._callers[asked.ID] = asyncio.get_running_loop().create_future()
-        frame = wire.new("WebsocketMessage", Cmd="AskQuestion", AskQuestionRequest=asked).SerializeToString()
+        frame = proto.WebsocketMessage(Cmd="AskQuestion", AskQuestionRequest=asked).SerializeToString()
         for page in self._pages:
             await page.send_bytes(frame)
         return web.Response(body=await caller, content_type="application/proto")
@@ -33,7 +33,7 @@ class _Relay:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         async for message in socket:
-            frame = wire.decoded("WebsocketMessage", message.data)
+            frame = wire.decoded(proto.WebsocketMessage, message.data)
             if frame.Cmd == "UserLogin":
                 self._pages.append(socket)
                 await socket.send_bytes(message.data)

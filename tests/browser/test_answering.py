@@ -17,7 +17,7 @@ from support.line import Line
 from support.waiting import PATIENCE
 from support.web_home import WebHome
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import WebSocketRoute
@@ -153,7 +153,7 @@ def test_the_time_left_is_the_hubs_where_the_browsers_clock_is_wrong(
     def as_hubs_were(data: str | bytes) -> None:
         """Without what older hubs do not say."""
         assert isinstance(data, bytes)
-        frame = wire.decoded("WebsocketMessage", data)
+        frame = wire.decoded(proto.WebsocketMessage, data)
         frame.UserLoginResponse.ClearField("server_time")
         socket.send(frame.SerializeToString() if frame.Cmd == "UserLogin" else data)
 
@@ -280,7 +280,7 @@ def test_an_answer_is_on_its_way_until_the_hub_says_that_nobody_waits_any_more(
 
         def heard(data: str | bytes) -> None:
             assert isinstance(data, bytes)
-            frame: Any = wire.decoded("WebsocketMessage", data)
+            frame: Any = wire.decoded(proto.WebsocketMessage, data)
             if frame.Cmd == "CheckMessageValidity" and not passing:
                 held.append(lambda: route.send(data))
             else:
@@ -338,15 +338,15 @@ def test_words_come_back_where_the_hub_says_that_nobody_waits_before_it_says_who
 
         def from_page(data: str | bytes) -> None:
             assert isinstance(data, bytes)
-            if wire.decoded("WebsocketMessage", data).Cmd == "AskQuestionReply":
+            if wire.decoded(proto.WebsocketMessage, data).Cmd == "AskQuestionReply":
                 answered(hub, asked[0], "Bo", "Yes, deploy.")
             server.send(data)
 
         def from_hub(data: str | bytes) -> None:
             assert isinstance(data, bytes)
-            if wire.decoded("WebsocketMessage", data).Cmd == "AskQuestionReplyNotification":
-                nobody = wire.new("CheckMessageValidityResponse", validity={asked[0]: False})
-                frame = wire.new("WebsocketMessage", Cmd="CheckMessageValidity", CheckMessageValidityResponse=nobody)
+            if wire.decoded(proto.WebsocketMessage, data).Cmd == "AskQuestionReplyNotification":
+                nobody = proto.CheckMessageValidityResponse(validity={asked[0]: False})
+                frame = proto.WebsocketMessage(Cmd="CheckMessageValidity", CheckMessageValidityResponse=nobody)
                 route.send(frame.SerializeToString())
             route.send(data)
 
@@ -374,7 +374,7 @@ def test_a_question_is_noticed_also_where_the_history_of_it_comes_first(open_pag
 
         def heard(data: str | bytes) -> None:
             assert isinstance(data, bytes)
-            frame: Any = wire.decoded("WebsocketMessage", data)
+            frame: Any = wire.decoded(proto.WebsocketMessage, data)
             told.append(frame.Cmd)
             if frame.Cmd == "AskQuestion":
                 asked.append(data)
@@ -407,7 +407,7 @@ def test_a_history_that_was_read_before_an_answer_and_comes_after_it_opens_no_qu
 
         def from_hub(data: str | bytes) -> None:
             assert isinstance(data, bytes)
-            cmd = wire.decoded("WebsocketMessage", data).Cmd
+            cmd = wire.decoded(proto.WebsocketMessage, data).Cmd
             if cmd == "GetHistory" and not history:
                 history.append(data)
                 answered(hub, asked[0], "Bo", "Yes, deploy.")

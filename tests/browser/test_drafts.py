@@ -10,7 +10,7 @@ from browser.people import Agent, call_me, connect, fill, said, send
 from browser.windows import OpenPage
 from support.line import Line
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, WebSocketRoute
@@ -140,12 +140,12 @@ def test_where_only_options_are_an_answer_there_is_no_field(open_page: OpenPage,
 
 def frame_of(data: bytes | str) -> Any:
     assert isinstance(data, bytes)
-    return wire.decoded("WebsocketMessage", data)
+    return wire.decoded(proto.WebsocketMessage, data)
 
 
 def refusal(command: str) -> bytes:
-    problem = wire.new("ErrorNotification", code="store_full", message="The disk is full.", cmd=command)
-    return wire.new("WebsocketMessage", Cmd="Error", ErrorNotification=problem).SerializeToString()
+    problem = proto.ErrorNotification(code="store_full", message="The disk is full.", cmd=command)
+    return proto.WebsocketMessage(Cmd="Error", ErrorNotification=problem).SerializeToString()
 
 
 class Between:

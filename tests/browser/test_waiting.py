@@ -13,7 +13,7 @@ from browser.test_pages import TOO_WIDE, Picture, faults
 from browser.windows import BROKEN_LINE, OpenPage
 from support.line import Line
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
@@ -559,9 +559,9 @@ def test_an_answer_that_was_not_sent_opens_again(show: Show, agents: Agents) -> 
 
         def heard(data: str | bytes) -> None:
             assert isinstance(data, bytes)
-            if full and wire.decoded("WebsocketMessage", data).Cmd == "AskQuestionReply":
-                problem = wire.new("ErrorNotification", code="x", message="The disk is full.", cmd="AskQuestionReply")
-                refused = wire.new("WebsocketMessage", Cmd="Error", ErrorNotification=problem)
+            if full and wire.decoded(proto.WebsocketMessage, data).Cmd == "AskQuestionReply":
+                problem = proto.ErrorNotification(code="x", message="The disk is full.", cmd="AskQuestionReply")
+                refused = proto.WebsocketMessage(Cmd="Error", ErrorNotification=problem)
                 route.send(refused.SerializeToString())
             else:
                 hub.send(data)

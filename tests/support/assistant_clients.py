@@ -6,21 +6,23 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
+from google.protobuf.message import Message
 from support.waiting import PATIENCE
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 
 __all__ = ["Caller", "Page", "answer_times", "bare_relay", "page", "text_content", "transport_of"]
 
 _ROOT = Path(__file__).resolve().parents[2]
+_M = TypeVar("_M", bound=Message)
 
 
 def text_content(text: str) -> Any:
     """A text as content of an answer."""
-    return wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text=text))
+    return proto.McpResultContent(type=1, text=proto.TextContent(type="text", text=text))
 
 
 def transport_of(socket: aiohttp.ClientWebSocketResponse) -> asyncio.Transport:
@@ -40,7 +42,7 @@ class Page:
 
     async def send(self, cmd: str, **fields: Any) -> None:
         """One frame."""
-        await self.socket.send_bytes(wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString())
+        await self.socket.send_bytes(proto.WebsocketMessage(Cmd=cmd, **fields).SerializeToString())
 
     async def frame(self, timeout: float = PATIENCE) -> Any:
         """The next frame. Raises ConnectionError when the socket was closed."""
@@ -48,7 +50,7 @@ class Page:
         if message.type is not aiohttp.WSMsgType.BINARY:
             raise ConnectionError(f"closed with {self.socket.close_code}")
         self.raw.append(message.data)
-        return wire.decoded("WebsocketMessage", message.data)
+        return wire.decoded(proto.WebsocketMessage, message.data)
 
     async def until(self, cmd: str) -> Any:
         """The next frame with this command; those before it are dropped."""
@@ -65,14 +67,14 @@ class Page:
 
     async def reply(self, id: str, text: str) -> None:
         """Answer a question as the original pages do: the request echoed beside the response."""
-        response = wire.new("AskQuestionResponse", ID=id, contents=[text_content(text)])
-        request = wire.new("AskQuestionRequest", ID=id, UserToken="anything")
+        response = proto.AskQuestionResponse(ID=id, contents=[text_content(text)])
+        request = proto.AskQuestionRequest(ID=id, UserToken="anything")
         await self.send("AskQuestionReply", AskQuestionRequest=request, AskQuestionResponse=response)
 
     async def confirm(self, id: str, text: str, cmd: str = "TaskFinishReply") -> None:
         """Confirm a report."""
-        response = wire.new("WorkReportResponse", ID=id, contents=[text_content(text)])
-        await self.send(cmd, WorkReportRequest=wire.new("WorkReportRequest", ID=id), WorkReportResponse=response)
+        response = proto.WorkReportResponse(ID=id, contents=[text_content(text)])
+        await self.send(cmd, WorkReportRequest=proto.WorkReportRequest(ID=id), WorkReportResponse=response)
 
 
 @asynccontextmanager
@@ -96,7 +98,7 @@ class Caller:
         self._url = url
         self.token = token
 
-    async def call(self, method: str, message: Any, answer: str, *, service: str = "SrvAgentAssist") -> Any:
+    async def call(self, method: str, message: Message, answer: type[_M], *, service: str = "SrvAgentAssist") -> _M:
         """A call in protobuf. Raises AssertionError for anything but 200."""
         headers = {"Content-Type": "application/proto", "Connect-Protocol-Version": "1", "Accept-Encoding": "gzip"}
         if service == "SrvAgentAssistReply":
@@ -116,16 +118,16 @@ class Caller:
         """Ask and wait for the answer."""
         outer = {name: more.pop(name) for name in ("Wait", "Fetched") if name in more}
         about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha"} | more
-        request = wire.new("McpAskQuestionRequest", Question=question, Timeout=timeout, **about)
-        message = wire.new("AskQuestionRequest", ID=id, UserToken=self.token, Request=request, **outer)
-        return await self.call("AskQuestion", message, "AskQuestionResponse")
+        request = proto.McpAskQuestionRequest(Question=question, Timeout=timeout, **about)
+        message = proto.AskQuestionRequest(ID=id, UserToken=self.token, Request=request, **outer)
+        return await self.call("AskQuestion", message, proto.AskQuestionResponse)
 
     async def report(self, method: str, id: str, summary: str, **more: Any) -> Any:
         """Report under the method's name, and wait for the confirmation."""
         about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha", "Timeout": 600} | more
-        request = wire.new("McpWorkReportRequest", Summary=summary, **about)
-        message = wire.new("WorkReportRequest", ID=id, UserToken=self.token, Request=request)
-        return await self.call(method, message, "WorkReportResponse")
+        request = proto.McpWorkReportRequest(Summary=summary, **about)
+        message = proto.WorkReportRequest(ID=id, UserToken=self.token, Request=request)
+        return await self.call(method, message, proto.WorkReportResponse)
 
 
 async def answer_times(port: int, rounds: int, count: int) -> list[list[float]]:

@@ -14,9 +14,10 @@ from typing import Any, Final, TypeAlias
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
+from google.protobuf.message import Message
 
 from nanobot_transcript.errors import InvalidQuestionError, TranscriptError, UnknownQuestionError
-from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant import frames, proto, wire
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
@@ -46,13 +47,13 @@ _IN_A_ROW: Final = 8
 _WORTH_PACKING: Final = 1024
 _WORTH_PACKING_ASIDE: Final = 256 * 1024
 
-_Work: TypeAlias = Callable[[web.Request, Any], Coroutine[Any, Any, Any]]
+_Work: TypeAlias = Callable[[web.Request, Any], Coroutine[Any, Any, Message]]
 _Admit: TypeAlias = Callable[[dict[str, Any]], object]
-_Read: TypeAlias = Callable[[str, bytes, int, _Admit], Any]
-_CODECS: Final[Mapping[str, tuple[_Read, Callable[[Any], bytes]]]] = {
+_Read: TypeAlias = Callable[[type[Message], bytes, int, _Admit], Message]
+_CODECS: Final[Mapping[str, tuple[_Read, Callable[[Message], bytes]]]] = {
     "application/json": (wire.from_json, wire.to_json),
     "application/proto": (
-        lambda name, data, most, _admit: wire.decoded(name, data, most),
+        lambda kind, data, most, _admit: wire.decoded(kind, data, most),
         lambda message: message.SerializeToString(),
     ),
 }
@@ -62,7 +63,7 @@ _CODECS: Final[Mapping[str, tuple[_Read, Callable[[Any], bytes]]]] = {
 class _Method:
     """``most``: bytes of a request. ``in_head``: whether its token stands there, and not in its body."""
 
-    request: str
+    request: type[Message]
     work: _Work
     most: int = LARGEST_ASKED
     in_head: bool = False
@@ -88,9 +89,9 @@ class Calls:
         }
         self._methods = {
             f"{PACKAGE}.{service}/{call.name}": (
-                _Method(call.request, works[call.name])
+                _Method(getattr(proto, call.request), works[call.name])
                 if call.name in works
-                else _Method(call.request, self._reply, LARGEST, in_head=True)
+                else _Method(getattr(proto, call.request), self._reply, LARGEST, in_head=True)
             )
             for service, calls in SERVICES.items()
             for call in calls
@@ -153,7 +154,7 @@ class Calls:
             response.enable_compression(web.ContentCoding.gzip)
         return response
 
-    async def _message(self, request: web.Request, method: _Method, read: _Read) -> Any:
+    async def _message(self, request: web.Request, method: _Method, read: _Read) -> Message:
         """What the request says. Raises RefusedError, UnreadableError and TokenRefusedError."""
         admit = _everything if method.in_head else self._admit
         if request.headers.get("Content-Encoding", "identity").lower() not in ("identity", "gzip"):
@@ -164,7 +165,7 @@ class Calls:
             return await self._reading(len(body), read, method.request, body, MOST_VALUES, admit)
 
     def _asking(self, kind: Kind, said_as: str) -> _Work:
-        async def ask(request: web.Request, message: Any) -> Any:
+        async def ask(request: web.Request, message: frames.RequestMessage) -> Message:
             scope = self._tokens.asking(message.UserToken).scopes[0]
             if message.HasField("Request"):
                 question = frames.question_of(message, scope, kind, said_as)
@@ -184,27 +185,27 @@ class Calls:
 
         return ask
 
-    async def _delivered(self, request: web.Request, record: Inquiry) -> Any:
+    async def _delivered(self, request: web.Request, record: Inquiry) -> Message:
         answered = record.state in ("answered", "notified")
         messages = await self._assistant.messages_for(record) if answered else ()
         if messages:
             request[_ANSWER] = record
         return frames.response_of(record, messages)
 
-    async def _withdraw(self, _request: web.Request, message: Any) -> Any:
+    async def _withdraw(self, _request: web.Request, message: proto.AskQuestionRequest) -> Message:
         scope = self._tokens.asking(message.UserToken).scopes[0]
         return frames.response_of(await self._assistant.withdraw(scope, message.ID))
 
-    async def _introduce(self, _request: web.Request, message: Any) -> Any:
+    async def _introduce(self, _request: web.Request, message: proto.McpClientInfoRequest) -> Message:
         self._tokens.asking(message.UserToken)
-        return wire.new("McpClientInfoResponse", Success=message.HasField("Request"))
+        return proto.McpClientInfoResponse(Success=message.HasField("Request"))
 
-    async def _alive(self, _request: web.Request, message: Any) -> Any:
+    async def _alive(self, _request: web.Request, message: proto.McpHeartbeatRequest) -> Message:
         # Other servers drop the questions of a program that sends none; here they live with their connection.
         self._tokens.asking(message.UserToken)
-        return wire.new("McpHeartbeatResponse", Success=True)
+        return proto.McpHeartbeatResponse(Success=True)
 
-    async def _reply(self, request: web.Request, message: Any) -> Any:
+    async def _reply(self, request: web.Request, message: frames.ResponseMessage) -> Message:
         scopes, by = self._answering(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
         contents = await self._aside(message.ByteSize(), frames.reply_of, message)
         key = self._ids.key_of(scopes, message.ID) or await self._assistant.key_of(scopes, message.ID)
@@ -254,8 +255,8 @@ def _seconds(milliseconds: str | None) -> float | None:
     return int(text) / 1000 if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
-def _invalid(kind: Kind, id: str, why: str) -> Any:
+def _invalid(kind: Kind, id: str, why: str) -> frames.ResponseMessage:
     """Callers of this protocol look for what is wrong with a request in its answer."""
-    contents = [wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text=why))]
-    name = "AskQuestionResponse" if kind == "question" else "WorkReportResponse"
-    return wire.new(name, ID=id, IsError=True, Meta={"error": "invalid_request"}, contents=contents)
+    contents = [proto.McpResultContent(type=1, text=proto.TextContent(type="text", text=why))]
+    response = proto.AskQuestionResponse if kind == "question" else proto.WorkReportResponse
+    return response(ID=id, IsError=True, Meta={"error": "invalid_request"}, contents=contents)

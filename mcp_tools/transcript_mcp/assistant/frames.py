@@ -2,92 +2,113 @@
 
 import base64
 import binascii
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from nanobot_transcript.coordination.clock import by_the_clock
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 from transcript_mcp.assistant.rules import clean
 from transcript_mcp.assistant.values import Choice, Content, Inquiry, Kind, Option, Question, text_of
 
 __all__ = [
+    "RequestMessage",
+    "ResponseMessage",
     "contents_of",
     "history_of",
     "message_frame",
     "outcome_text",
     "pending_of",
     "question_of",
+    "reply_frame",
     "reply_of",
-    "request_fields",
+    "request_frame",
+    "request_of",
     "response_of",
     "why_unanswered",
     "wire_contents",
+    "written_contents",
 ]
+
+RequestMessage: TypeAlias = proto.AskQuestionRequest | proto.WorkReportRequest
+ResponseMessage: TypeAlias = proto.AskQuestionResponse | proto.WorkReportResponse
 
 _TEXT, _IMAGE, _AUDIO, _FILE = 1, 2, 3, 4
 _TIMEOUT: Final = 600
-_REQUESTS: Final = {"question": "AskQuestionRequest", "report": "WorkReportRequest"}
-_RESPONSES: Final = {"question": "AskQuestionResponse", "report": "WorkReportResponse"}
+_RESPONSES: Final[Mapping[Kind, type[ResponseMessage]]] = {
+    "question": proto.AskQuestionResponse,
+    "report": proto.WorkReportResponse,
+}
 
 
-def question_of(request: Any, scope: str, kind: Kind, said_as: str) -> Question:
+def question_of(request: RequestMessage, scope: str, kind: Kind, said_as: str) -> Question:
     """What a request of the wire asks; its ``Request`` is there."""
     asked = request.Request
-    names_chat = kind == "question" and asked.HasField("Chat")
-    return Question(
+    question = Question(
         scope=scope,
         id=request.ID,
         kind=kind,
-        text=asked.Question if kind == "question" else asked.Summary,
+        text="",
         said_as=said_as,
         project=asked.ProjectDirectory,
         agent=asked.AgentName,
         model=asked.ReasoningModelName,
         client=asked.McpClientName,
-        choices=tuple(map(_choice, asked.Questions)) if kind == "question" else (),
         timeout=asked.Timeout if asked.Timeout > 0 else _TIMEOUT,
-        expects=kind == "question" or not asked.NotifyOnly,
         fetched=request.Fetched,
-        chat=asked.Chat if names_chat else None,
     )
+    if isinstance(asked, proto.McpWorkReportRequest):
+        return replace(question, text=asked.Summary, expects=not asked.NotifyOnly)
+    chat = asked.Chat if asked.HasField("Chat") else None
+    return replace(question, text=asked.Question, choices=tuple(map(_choice, asked.Questions)), chat=chat)
 
 
-def request_fields(record: Inquiry) -> dict[str, Any]:
-    """The request as a field of a frame, by the field's name."""
-    name = _REQUESTS[record.question.kind]
-    return {name: request_of(record.question, _asked(record))}
+def request_frame(record: Inquiry) -> proto.WebsocketMessage:
+    """What shows a question or report to a client."""
+    asked, reported = _sorted(request_of(record.question, _asked(record)))
+    return proto.WebsocketMessage(Cmd=record.question.said_as, AskQuestionRequest=asked, WorkReportRequest=reported)
 
 
-def request_of(question: Question, asked_ts: float = 0.0) -> Any:
+def request_of(question: Question, asked_ts: float = 0.0) -> RequestMessage:
     """A question or report as a message of the wire, without a token."""
-    about: dict[str, Any] = {
-        "ProjectDirectory": question.project,
-        "Timeout": question.timeout,
-        "AgentName": question.agent,
-        "ReasoningModelName": question.model,
-        "McpClientName": question.client,
-    }
     if question.kind == "question":
-        choices = [_wire_choice(each) for each in question.choices]
-        request = wire.new("McpAskQuestionRequest", Question=question.text, Questions=choices, **about)
-    else:
-        request = wire.new("McpWorkReportRequest", Summary=question.text, NotifyOnly=not question.expects, **about)
-    name = _REQUESTS[question.kind]
-    return wire.new(name, ID=question.id, Request=request, Timestamp=_ms(asked_ts), Fetched=question.fetched)
+        asked = proto.McpAskQuestionRequest(
+            ProjectDirectory=question.project,
+            Question=question.text,
+            Timeout=question.timeout,
+            AgentName=question.agent,
+            ReasoningModelName=question.model,
+            McpClientName=question.client,
+            Questions=[_wire_choice(each) for each in question.choices],
+        )
+        return proto.AskQuestionRequest(
+            ID=question.id, Request=asked, Timestamp=_ms(asked_ts), Fetched=question.fetched
+        )
+    reported = proto.McpWorkReportRequest(
+        ProjectDirectory=question.project,
+        Summary=question.text,
+        Timeout=question.timeout,
+        AgentName=question.agent,
+        ReasoningModelName=question.model,
+        McpClientName=question.client,
+        NotifyOnly=not question.expects,
+    )
+    return proto.WorkReportRequest(ID=question.id, Request=reported, Timestamp=_ms(asked_ts), Fetched=question.fetched)
 
 
-def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> Any:
+def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> ResponseMessage:
     """What the asker is told: the answer and what people wrote besides, or why there is none."""
-    name, meta = _RESPONSES[record.question.kind], {"status": record.state}
+    response, meta = _RESPONSES[record.question.kind], {"status": record.state}
     if record.by:
         meta["answered_by"] = record.by
     if record.state in ("answered", "notified"):
         contents = [*record.contents, *written_contents(messages)]
-        return wire.new(name, ID=record.question.id, Meta=meta, contents=wire_contents(contents))
+        return response(ID=record.question.id, Meta=meta, contents=wire_contents(contents))
     if record.state == "waiting":
-        return wire.new(name, ID=record.question.id, Meta=meta)
+        return response(ID=record.question.id, Meta=meta)
     contents = wire_contents(why_unanswered(record))
-    return wire.new(name, ID=record.question.id, IsError=True, Meta=meta | {"error": record.state}, contents=contents)
+    return response(ID=record.question.id, IsError=True, Meta=meta | {"error": record.state}, contents=contents)
 
 
 def why_unanswered(record: Inquiry) -> tuple[Content, ...]:
@@ -132,11 +153,10 @@ def written_contents(messages: Iterable[Inquiry]) -> list[Content]:
     return contents
 
 
-def message_frame(record: Inquiry) -> Any:
+def message_frame(record: Inquiry) -> proto.AgentMessage:
     """What a person wrote to an agent."""
     question = record.question
-    return wire.new(
-        "AgentMessage",
+    return proto.AgentMessage(
         id=question.id,
         project_directory=question.project,
         agent_name=question.agent,
@@ -149,79 +169,77 @@ def message_frame(record: Inquiry) -> Any:
     )
 
 
-def pending_of(record: Inquiry) -> Any:
+def pending_of(record: Inquiry) -> proto.PendingMessage:
     """A question that waits, as the list of such has it."""
-    asked = _asked(record)
-    request = request_of(record.question, asked)
-    field = "ask_question_request" if record.question.kind == "question" else "work_report_request"
-    return wire.new(
-        "PendingMessage",
+    at = _asked(record)
+    asked, reported = _sorted(request_of(record.question, at))
+    return proto.PendingMessage(
         message_type=record.question.said_as,
-        created_at=int(asked),
+        ask_question_request=asked,
+        work_report_request=reported,
+        created_at=int(at),
         timeout=record.question.timeout,
-        **{field: request},
     )
 
 
-def history_of(record: Inquiry) -> Any:
+def history_of(record: Inquiry) -> proto.HistoryRecord:
     """A record of the history."""
-    asked = _asked(record)
-    about: dict[str, Any] = {
-        "kind": record.question.kind,
-        "id": record.question.id,
-        "seq": record.seq,
-        "state": record.state,
-        "asked_at": _ms(asked),
-        "ended_at": _ms(record.ended_ts),
-    }
+    at = _asked(record)
+    history = proto.HistoryRecord(
+        kind=record.question.kind,
+        id=record.question.id,
+        seq=record.seq,
+        state=record.state,
+        asked_at=_ms(at),
+        ended_at=_ms(record.ended_ts),
+    )
     if record.question.kind == "message":
-        return wire.new("HistoryRecord", message=message_frame(record), **about)
-    field = "ask_question_request" if record.question.kind == "question" else "work_report_request"
-    return wire.new(
-        "HistoryRecord",
-        shown=record.shown,
-        answered_by=record.by,
-        answered_where=record.where,
-        contents=wire_contents(record.contents),
-        **{field: request_of(record.question, asked)},
-        **about,
-    )
+        history.message.MergeFrom(message_frame(record))
+        return history
+    request = request_of(record.question, at)
+    if isinstance(request, proto.AskQuestionRequest):
+        history.ask_question_request.MergeFrom(request)
+    else:
+        history.work_report_request.MergeFrom(request)
+    history.shown = record.shown
+    history.answered_by = record.by
+    history.answered_where = record.where
+    history.contents.extend(wire_contents(record.contents))
+    return history
 
 
-def reply_fields(record: Inquiry) -> dict[str, Any]:
-    """A question and the answer or refusal that counts, as fields of the frame that tells the others."""
-    response = wire.new(
-        _RESPONSES[record.question.kind],
-        ID=record.question.id,
-        IsError=record.state == "refused",
-        contents=wire_contents(record.contents),
-    )
-    return request_fields(record) | {
-        _RESPONSES[record.question.kind]: response,
-        "StrParam": text_of(record.contents),
-        "Nickname": record.by,
-    }
+def reply_frame(record: Inquiry) -> proto.WebsocketMessage:
+    """What tells the others of the answer or refusal that counts, with the question."""
+    question, frame = record.question, request_frame(record)
+    frame.Cmd = f"{question.said_as}ReplyNotification"
+    frame.StrParam = text_of(record.contents)
+    frame.Nickname = record.by
+    response = frame.AskQuestionResponse if question.kind == "question" else frame.WorkReportResponse
+    response.ID = question.id
+    response.IsError = record.state == "refused"
+    response.contents.extend(wire_contents(record.contents))
+    return frame
 
 
-def reply_of(response: Any) -> tuple[Content, ...]:
+def reply_of(response: ResponseMessage) -> tuple[Content, ...]:
     """What a response of the wire says; an error without content may say why in ``Meta``. Raises UnreadableError."""
     contents = contents_of(response.contents)
     why = clean(response.Meta.get("error", "")) if response.IsError else ""
     return contents or ((Content("text", why),) if why.strip() else ())
 
 
-def contents_of(contents: Iterable[Any]) -> tuple[Content, ...]:
+def contents_of(contents: Iterable[proto.McpResultContent]) -> tuple[Content, ...]:
     """Contents of the wire; what says nothing is left out. Raises UnreadableError."""
     found = [_content(each) for each in contents]
     return tuple(each for each in found if each is not None)
 
 
-def wire_contents(contents: Iterable[Content]) -> list[Any]:
+def wire_contents(contents: Iterable[Content]) -> list[proto.McpResultContent]:
     """Contents as messages of the wire."""
     return [_wire_content(each) for each in contents]
 
 
-def _content(content: Any) -> Content | None:
+def _content(content: proto.McpResultContent) -> Content | None:
     if content.HasField("image"):
         return Content("image", data=_bytes(content.image.data), mime_type=content.image.mime_type or "image/png")
     if content.HasField("audio"):
@@ -233,24 +251,24 @@ def _content(content: Any) -> Content | None:
     return Content("text", text) if text.strip() else None
 
 
-def _wire_content(content: Content) -> Any:
+def _wire_content(content: Content) -> proto.McpResultContent:
     if content.kind == "text":
-        return wire.new("McpResultContent", type=_TEXT, text={"type": "text", "text": content.text})
+        text = proto.TextContent(type="text", text=content.text)
+        return proto.McpResultContent(type=_TEXT, text=text)
     if content.kind == "file":
-        file = wire.new(
-            "EmbeddedResource",
+        file = proto.EmbeddedResource(
             type="embedded_resource",
             uri=content.uri,
             mime_type=content.mime_type,
             data=content.data,
         )
-        return wire.new("McpResultContent", type=_FILE, embedded_resource=file)
+        return proto.McpResultContent(type=_FILE, embedded_resource=file)
     encoded = base64.b64encode(content.data).decode()
     if content.kind == "image":
-        image = wire.new("ImageContent", type="image", data=encoded, mime_type=content.mime_type)
-        return wire.new("McpResultContent", type=_IMAGE, image=image)
-    audio = wire.new("AudioContent", type="audio", data=encoded, mime_type=content.mime_type)
-    return wire.new("McpResultContent", type=_AUDIO, audio=audio)
+        image = proto.ImageContent(type="image", data=encoded, mime_type=content.mime_type)
+        return proto.McpResultContent(type=_IMAGE, image=image)
+    audio = proto.AudioContent(type="audio", data=encoded, mime_type=content.mime_type)
+    return proto.McpResultContent(type=_AUDIO, audio=audio)
 
 
 def _bytes(encoded: str) -> bytes:
@@ -261,21 +279,25 @@ def _bytes(encoded: str) -> bytes:
         raise wire.UnreadableError("the data of a picture or a sound is not base64") from error
 
 
-def _choice(choice: Any) -> Choice:
+def _choice(choice: proto.Question) -> Choice:
     options = tuple(Option(each.label, each.description) for each in choice.options)
     return Choice(choice.question, choice.header, options, choice.multiple, choice.custom)
 
 
-def _wire_choice(choice: Choice) -> Any:
-    options = [wire.new("QuestionOption", label=each.label, description=each.description) for each in choice.options]
-    return wire.new(
-        "Question",
+def _wire_choice(choice: Choice) -> proto.Question:
+    options = [proto.QuestionOption(label=each.label, description=each.description) for each in choice.options]
+    return proto.Question(
         question=choice.question,
         header=choice.header,
         options=options,
         multiple=choice.multiple,
         custom=choice.custom,
     )
+
+
+def _sorted(request: RequestMessage) -> tuple[proto.AskQuestionRequest | None, proto.WorkReportRequest | None]:
+    """For messages with a field for either."""
+    return (request, None) if isinstance(request, proto.AskQuestionRequest) else (None, request)
 
 
 def _asked(record: Inquiry) -> float:

@@ -8,9 +8,10 @@ import io
 import json
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
+from google.protobuf.message import Message
 
 from nanobot_transcript.errors import (
     HubUnreachableError,
@@ -19,7 +20,7 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnknownQuestionError,
 )
-from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant import frames, proto, wire
 from transcript_mcp.assistant.limits import LARGEST
 from transcript_mcp.assistant.rules import checked, group_chat
 from transcript_mcp.assistant.values import Content, Inquiry, Question, State, text_of
@@ -80,7 +81,7 @@ class RemoteDesk:
 
     async def withdraw(self, scope: str, id: str) -> Inquiry:
         """See ``Assistant.withdraw``."""
-        message = wire.new("AskQuestionRequest", ID=id, UserToken=self._token)
+        message = proto.AskQuestionRequest(ID=id, UserToken=self._token)
         answer = await self._call("Withdraw", message)
         known = self._asked.pop(id, None) or Question(scope, id, "question", "")
         return _record(known, answer)
@@ -88,7 +89,7 @@ class RemoteDesk:
     async def answer(self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str) -> None:
         """See ``Assistant.answer``; what came of it, ``wait`` tells."""
         del scope, where  # the token stands for the one, and the protocol has no place for the other
-        message = wire.new("AskQuestionResponse", ID=id, Meta={"nickname": by}, contents=frames.wire_contents(contents))
+        message = proto.AskQuestionResponse(ID=id, Meta={"nickname": by}, contents=frames.wire_contents(contents))
         for delay in (*_AGAIN, None):
             try:
                 await self._persistently("SrvAgentAssistReply/AskQuestionReply", message, _BEYOND)
@@ -106,18 +107,19 @@ class RemoteDesk:
     def delivered(self, record: Inquiry, *, arrived: bool) -> None:
         """The hub knows it from its connection."""
 
-    def _message(self, question: Question, seconds: float | None, *, asks: bool) -> Any:
+    def _message(self, question: Question, seconds: float | None, *, asks: bool) -> frames.RequestMessage:
         request = frames.request_of(question)
         if not asks:
-            request = wire.new("AskQuestionRequest", ID=question.id)
-        elif question.chat is not None:  # here and not in frames: pages are not told in which group it is
+            request = proto.AskQuestionRequest(ID=question.id)
+        elif question.chat is not None and isinstance(request, proto.AskQuestionRequest):
+            # here and not in frames: pages are not told in which group it is
             request.Request.Chat = question.chat
         request.UserToken = self._token
         if seconds is not None:
             request.Wait = int(seconds)
         return request
 
-    async def _persistently(self, method: str, message: Any, seconds: float) -> Any:
+    async def _persistently(self, method: str, message: Message, seconds: float) -> proto.AskQuestionResponse:
         reached, until = False, time.monotonic() + seconds + _BEYOND
         for attempt in range(1_000_000):
             try:
@@ -132,7 +134,7 @@ class RemoteDesk:
             await asyncio.sleep(_AGAIN[min(attempt, len(_AGAIN) - 1)])
         raise self._unreachable()
 
-    async def _call(self, method: str, message: Any) -> Any:
+    async def _call(self, method: str, message: Message) -> proto.AskQuestionResponse:
         path = method if "/" in method else f"SrvAgentAssist/{method}"
         url = f"{self._url}/agentassistproto.{path}"
         headers = {
@@ -150,7 +152,7 @@ class RemoteDesk:
         if response.status != 200:
             raise self._refusal(response.status, body)
         try:
-            return wire.decoded("AskQuestionResponse", body)
+            return wire.decoded(proto.AskQuestionResponse, body)
         except wire.UnreadableError as error:
             raise HubUnreachableError(
                 f"Something answers at {self._url}, but it is not a hub.", hint="Correct the host and the port."
@@ -174,7 +176,7 @@ class RemoteDesk:
         )
 
 
-def _record(question: Question, answer: Any) -> Inquiry:
+def _record(question: Question, answer: proto.AskQuestionResponse) -> Inquiry:
     contents = frames.reply_of(answer)
     code, status = answer.Meta.get("error", ""), answer.Meta.get("status", "answered")
     state: State = "waiting" if status == "waiting" else "notified" if status == "notified" else "answered"

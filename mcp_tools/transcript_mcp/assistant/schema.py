@@ -1,4 +1,7 @@
-"""Which messages go over the line, in one table: the source of the classes in ``wire`` and of ``agentassist.proto``.
+"""Which messages go over the line, in one table: the source of the classes in ``proto`` and of ``agentassist.proto``.
+
+``python -m transcript_mcp.assistant.schema`` writes ``agentassist.proto``, for clients in other languages, and
+``proto.pyi``, for the type checker; a test compares.
 
 Names and numbers up to 99 are those of the programs that are around; from 100 on they are our own, which the others
 skip. Two generations of those programs differ in names alone (``TaskFinish`` and ``WorkReport``), so that one message
@@ -7,9 +10,10 @@ serves both.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-__all__ = ["MESSAGES", "PACKAGE", "SERVICES", "Field", "Rpc", "proto_text"]
+__all__ = ["MESSAGES", "PACKAGE", "SERVICES", "Field", "Rpc", "proto_text", "stub_text"]
 
 PACKAGE: Final = "agentassistproto"
 
@@ -299,3 +303,84 @@ def _qualified(field: Field) -> str:
 
 def _comment(text: str) -> str:
     return f"  // {text}" if text else ""
+
+
+_STUB_HEAD: Final = '''\
+"""What the messages have, for the type checker: written by ``schema`` from its table."""
+# ruff: noqa: N802, N803, PLW0406 - names of the protocol; by its module, where a field has a message's name
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer, RepeatedScalarFieldContainer, ScalarMap
+from google.protobuf.message import Message
+
+from transcript_mcp.assistant import proto
+'''
+_PYTHON: Final = {"string": "str", "bytes": "bytes", "bool": "bool", "int32": "int", "int64": "int"}
+
+
+def stub_text() -> str:
+    """The table as the stub of ``proto``: a class for each message, with its fields and what it is made with."""
+    return "\n".join([_STUB_HEAD, *(_class(name, fields) for name, fields in MESSAGES.items())])
+
+
+def _class(name: str, fields: Sequence[Field]) -> str:
+    lines = [f"class {name}(Message):"]
+    for field in fields:
+        lines += _attribute(field)
+    lines += ["    def __init__(", "        self,", "        *,"]
+    lines += [f"        {field.name}: {_accepted(field.kind)} = ...," for field in fields]
+    lines += ["    ) -> None: ..."]
+    absent = [f'"{field.name}"' for field in fields if _can_be_absent(field.kind)]
+    if len(absent) > 1:
+        absent = ["", *(f"            {each}," for each in absent), "        "]
+    if absent:
+        names = "\n".join(absent)
+        lines += ["    def HasField(", "        self,", f"        field_name: Literal[{names}],", "    ) -> bool: ..."]
+    return "\n".join(lines) + "\n"
+
+
+def _attribute(field: Field) -> list[str]:
+    """Only what is no message, no list and no map can be set."""
+    held = _held(field.kind)
+    if field.kind.removeprefix("optional ") in _PYTHON:
+        return [f"    {field.name}: {held}"]
+    return ["    @property", f"    def {field.name}(self) -> {held}: ..."]
+
+
+def _held(kind: str) -> str:
+    label, _, one = kind.rpartition(" ")
+    if kind.startswith("map<"):
+        return f"ScalarMap[{_key_and_value(kind)}]"
+    if label == "repeated":
+        which = "RepeatedScalarFieldContainer" if one in _PYTHON else "RepeatedCompositeFieldContainer"
+        return f"{which}[{_type(one)}]"
+    return _type(one)
+
+
+def _accepted(kind: str) -> str:
+    label, _, one = kind.rpartition(" ")
+    if kind.startswith("map<"):
+        return f"Mapping[{_key_and_value(kind)}]"
+    if label == "repeated":
+        return f"Iterable[{_type(one)}]"
+    return f"{_type(one)} | None" if _can_be_absent(kind) else _type(one)
+
+
+def _key_and_value(kind: str) -> str:
+    return ", ".join(_PYTHON[each] for each in kind.removeprefix("map<").removesuffix(">").split(", "))
+
+
+def _type(kind: str) -> str:
+    # With the module: inside of a message, a field hides a message of its own name.
+    return _PYTHON.get(kind) or f"proto.{kind}"
+
+
+def _can_be_absent(kind: str) -> bool:
+    return kind in MESSAGES or kind.startswith("optional ")
+
+
+if __name__ == "__main__":
+    for _name, _text in (("agentassist.proto", proto_text()), ("proto.pyi", stub_text())):
+        Path(__file__).with_name(_name).write_text(_text, encoding="utf-8")

@@ -10,13 +10,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
-from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant import frames, proto, wire
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.rules import clean_name
@@ -69,7 +69,7 @@ class Screens:
         self._answering: asyncio.Task[None] | None = None
         self._endings: list[Event] = []
         self._counting: set[asyncio.Task[None]] = set()
-        self._commands: dict[str, Callable[[Screen, tuple[str, ...], Any], Awaitable[None]]] = {
+        self._commands: dict[str, Callable[[Screen, tuple[str, ...], proto.WebsocketMessage], Awaitable[None]]] = {
             "CheckMessageValidity": self._validity,
             "GetPendingMessages": self._pending,
             "GetOnlineUsers": self._users,
@@ -92,7 +92,7 @@ class Screens:
             screen.showing.cancel()
         self._presence(screen, "disconnected")
 
-    async def handle(self, screen: Screen, frame: Any) -> None:
+    async def handle(self, screen: Screen, frame: proto.WebsocketMessage) -> None:
         """One frame of a client. What is wrong with it is answered with an Error frame."""
         with self._telling(screen, frame.Cmd):
             if frame.Cmd == "UserLogin":
@@ -104,7 +104,7 @@ class Screens:
             else:
                 raise InvalidQuestionError("There is no such command.", hint="See agentassist.proto.")
 
-    async def reply(self, screen: Screen, frame: Any) -> "asyncio.Task[None] | None":
+    async def reply(self, screen: Screen, frame: proto.WebsocketMessage) -> "asyncio.Task[None] | None":
         """One frame of ``REPLIES``, answered together with those of all clients that come in the same moment.
 
         What is returned ends when that is done; None for a frame that is wrong, which the client is told.
@@ -121,12 +121,12 @@ class Screens:
 
     # -- commands ------------------------------------------------------------------------------------
 
-    async def _login(self, screen: Screen, frame: Any) -> None:
+    async def _login(self, screen: Screen, frame: proto.WebsocketMessage) -> None:
         try:
             scopes = self._tokens.answering(frame.StrParam).scopes
         except TokenRefusedError as error:
-            answer = wire.new("UserLoginResponse", success=False, error_message=str(error))
-            _send(screen, "UserLogin", UserLoginResponse=answer)
+            answer = proto.UserLoginResponse(success=False, error_message=str(error))
+            _send(screen, proto.WebsocketMessage(Cmd="UserLogin", UserLoginResponse=answer))
             return
         before = screen.scopes
         if before is not None and before != scopes:
@@ -134,8 +134,8 @@ class Screens:
         screen.scopes = scopes
         nickname = clean_name(frame.Nickname, _LONGEST_NAME)
         screen.nickname = nickname = nickname if nickname.strip() else self._given_name(screen)
-        answer = wire.new("UserLoginResponse", client_id=screen.id, success=True, server_time=int(time.time() * 1000))
-        _send(screen, "UserLogin", UserLoginResponse=answer, Nickname=nickname)
+        answer = proto.UserLoginResponse(client_id=screen.id, success=True, server_time=int(time.time() * 1000))
+        _send(screen, proto.WebsocketMessage(Cmd="UserLogin", UserLoginResponse=answer, Nickname=nickname))
         self._presence(screen, "connected")
         if before != scopes:
             screen.unshown = {record.question.key: record for record in await self._waiting(scopes)}
@@ -155,7 +155,7 @@ class Screens:
             if screen.unshown:  # it may have ended meanwhile
                 self._show(screen.unshown.pop(next(iter(screen.unshown))), (screen,))
 
-    async def _said(self, screen: Screen, frame: Any) -> Answer:
+    async def _said(self, screen: Screen, frame: proto.WebsocketMessage) -> Answer:
         """What a reply says. Raises TranscriptError and UnreadableError."""
         if screen.scopes is None:
             raise _not_logged_in()
@@ -181,29 +181,28 @@ class Screens:
             elif not outcome.accepted:
                 self._ended(outcome.record, (screen,))
 
-    async def _validity(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+    async def _validity(self, screen: Screen, scopes: tuple[str, ...], frame: proto.WebsocketMessage) -> None:
         waiting = {self._ids.shown(record).question.id for record in await self._waiting(scopes)}
         asked = frame.CheckMessageValidityRequest.request_ids
-        answer = wire.new("CheckMessageValidityResponse", validity={each: each in waiting for each in asked})
-        _send(screen, frame.Cmd, CheckMessageValidityResponse=answer)
+        answer = proto.CheckMessageValidityResponse(validity={each: each in waiting for each in asked})
+        _send(screen, proto.WebsocketMessage(Cmd=frame.Cmd, CheckMessageValidityResponse=answer))
 
-    async def _pending(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+    async def _pending(self, screen: Screen, scopes: tuple[str, ...], frame: proto.WebsocketMessage) -> None:
         pending = [frames.pending_of(self._ids.shown(record)) for record in await self._waiting(scopes)]
-        answer = wire.new("GetPendingMessagesResponse", pending_messages=pending, total_count=len(pending))
-        _send(screen, frame.Cmd, GetPendingMessagesResponse=answer)
+        answer = proto.GetPendingMessagesResponse(pending_messages=pending, total_count=len(pending))
+        _send(screen, proto.WebsocketMessage(Cmd=frame.Cmd, GetPendingMessagesResponse=answer))
 
-    async def _users(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+    async def _users(self, screen: Screen, scopes: tuple[str, ...], frame: proto.WebsocketMessage) -> None:
         others = [_user(each) for each in self._beside(screen)]
-        answer = wire.new("GetOnlineUsersResponse", online_users=others, total_count=len(others))
-        _send(screen, frame.Cmd, GetOnlineUsersResponse=answer)
+        answer = proto.GetOnlineUsersResponse(online_users=others, total_count=len(others))
+        _send(screen, proto.WebsocketMessage(Cmd=frame.Cmd, GetOnlineUsersResponse=answer))
 
-    async def _chat(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+    async def _chat(self, screen: Screen, scopes: tuple[str, ...], frame: proto.WebsocketMessage) -> None:
         request = frame.SendChatMessageRequest
         receiver = self._screens.get(request.receiver_client_id)
         if receiver is None or receiver.scopes != scopes:
             raise InvalidQuestionError("No client with this id is connected.", hint="Ask with GetOnlineUsers.")
-        message = wire.new(
-            "ChatMessage",
+        message = proto.ChatMessage(
             message_id=uuid4().hex,
             sender_client_id=screen.id,
             sender_nickname=screen.nickname,
@@ -212,10 +211,10 @@ class Screens:
             content=_clipped(request.content, _LONGEST_CHAT),
             sent_at=int(time.time()),
         )
-        notification = wire.new("ChatMessageNotification", chat_message=message)
-        _send(receiver, "ChatMessageNotification", ChatMessageNotification=notification)
+        notification = proto.ChatMessageNotification(chat_message=message)
+        _send(receiver, proto.WebsocketMessage(Cmd="ChatMessageNotification", ChatMessageNotification=notification))
 
-    async def _history(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+    async def _history(self, screen: Screen, scopes: tuple[str, ...], frame: proto.WebsocketMessage) -> None:
         asked = frame.GetHistoryRequest
         found = {each: self._ids.key_of(scopes, each) for each in asked.ids}
         marked = {each: key for each, key in found.items() if key is not None and key[1] != each}
@@ -233,7 +232,7 @@ class Screens:
         page = replace(page, records=tuple(map(self._ids.shown, page.records)))
         screen.send(await self._aside(page.size, _history_frame, frame.Cmd, page))
 
-    async def _message(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+    async def _message(self, screen: Screen, scopes: tuple[str, ...], frame: proto.WebsocketMessage) -> None:
         written = frame.AgentMessage
         message = Question(
             scope="",
@@ -246,7 +245,7 @@ class Screens:
         contents = await self._aside(written.ByteSize(), frames.contents_of, written.contents)
         message = replace(message, scope=await self._assistant.scope_of(scopes, message))
         record = await self._assistant.write(message, contents, by=screen.nickname, where="web", origin=screen.id)
-        _send(screen, frame.Cmd, AgentMessage=frames.message_frame(record))
+        _send(screen, proto.WebsocketMessage(Cmd=frame.Cmd, AgentMessage=frames.message_frame(record)))
 
     # -- what everybody of a scope is told -----------------------------------------------------------
 
@@ -258,7 +257,8 @@ class Screens:
         elif event.kind == "asked":
             self._show(event.record, self._others(event))
         elif event.kind in ("message", "picked_up"):
-            _send_all(self._others(event), "AgentMessage", AgentMessage=frames.message_frame(event.record))
+            message = frames.message_frame(event.record)
+            _send_all(self._others(event), proto.WebsocketMessage(Cmd="AgentMessage", AgentMessage=message))
 
     def _tell_endings(self) -> None:
         endings, self._endings = self._endings, []
@@ -279,7 +279,7 @@ class Screens:
 
     def _show(self, record: Inquiry, screens: Sequence[Screen]) -> None:
         if screens:
-            _send_all(screens, record.question.said_as, **frames.request_fields(self._ids.shown(record)))
+            _send_all(screens, frames.request_frame(self._ids.shown(record)))
             task = asyncio.create_task(self._count(record, len(screens)))
             self._counting.add(task)
             task.add_done_callback(self._counting.discard)
@@ -291,28 +291,27 @@ class Screens:
             logger.warning("How often a question was shown could not be saved: %s", error)
 
     def _ended(self, record: Inquiry, screens: Sequence[Screen]) -> None:
-        record, said_as = self._ids.shown(record), record.question.said_as
+        record = self._ids.shown(record)
         if record.is_replied_to:
-            _send_all(screens, f"{said_as}ReplyNotification", **frames.reply_fields(record))
+            _send_all(screens, frames.reply_frame(record))
             return
-        cancelled = wire.new(
-            "RequestCancelledNotification",
+        cancelled = proto.RequestCancelledNotification(
             request_id=record.question.id,
             reason=record.state,
-            message_type=said_as,
+            message_type=record.question.said_as,
             reason_code=record.state,
         )
-        _send_all(screens, "RequestCancelled", RequestCancelledNotification=cancelled)
+        _send_all(screens, proto.WebsocketMessage(Cmd="RequestCancelled", RequestCancelledNotification=cancelled))
 
     def _presence(self, screen: Screen, status: str) -> None:
         if screen.scopes is None:
             return
-        notification = wire.new(
-            "UserConnectionStatusNotification", user=_user(screen), status=status, timestamp=int(time.time())
+        notification = proto.UserConnectionStatusNotification(
+            user=_user(screen), status=status, timestamp=int(time.time())
         )
-        _send_all(
-            self._beside(screen), "UserConnectionStatusNotification", UserConnectionStatusNotification=notification
-        )
+        cmd = "UserConnectionStatusNotification"
+        frame = proto.WebsocketMessage(Cmd=cmd, UserConnectionStatusNotification=notification)
+        _send_all(self._beside(screen), frame)
 
     def refuse(self, screen: Screen, message: str) -> None:
         """Tell the client that a frame was too much to be understood."""
@@ -336,8 +335,8 @@ class Screens:
             self._refuse(screen, "", "internal", "The hub failed. Its log says why.")
 
     def _refuse(self, screen: Screen, cmd: str, code: str, message: str) -> None:
-        problem = wire.new("ErrorNotification", code=code, message=message, cmd=_clipped(cmd, _LONGEST_NAME))
-        _send(screen, "Error", ErrorNotification=problem, StrParam=message)
+        problem = proto.ErrorNotification(code=code, message=message, cmd=_clipped(cmd, _LONGEST_NAME))
+        _send(screen, proto.WebsocketMessage(Cmd="Error", ErrorNotification=problem, StrParam=message))
 
     def _in(self, scope: str) -> Iterator[Screen]:
         return (each for each in list(self._screens.values()) if each.scopes is not None and scope in each.scopes)
@@ -354,25 +353,25 @@ def _not_logged_in() -> TokenRefusedError:
     return TokenRefusedError("Log in first.", hint="Send UserLogin with a token in StrParam.")
 
 
-def _send(screen: Screen, cmd: str, **fields: Any) -> None:
-    screen.send(wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString())
+def _send(screen: Screen, frame: proto.WebsocketMessage) -> None:
+    screen.send(frame.SerializeToString())
 
 
-def _send_all(screens: Sequence[Screen], cmd: str, **fields: Any) -> None:
+def _send_all(screens: Sequence[Screen], frame: proto.WebsocketMessage) -> None:
     if screens:
-        data = wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString()
+        data = frame.SerializeToString()
         for screen in screens:
             screen.send(data)
 
 
 def _history_frame(cmd: str, page: HistoryPage) -> bytes:
     records = map(frames.history_of, page.records)
-    answer = wire.new("GetHistoryResponse", records=records, next_before=page.next_before)
-    return wire.new("WebsocketMessage", Cmd=cmd, GetHistoryResponse=answer).SerializeToString()
+    answer = proto.GetHistoryResponse(records=records, next_before=page.next_before)
+    return proto.WebsocketMessage(Cmd=cmd, GetHistoryResponse=answer).SerializeToString()
 
 
-def _user(screen: Screen) -> Any:
-    return wire.new("OnlineUser", client_id=screen.id, nickname=screen.nickname, connected_at=int(screen.since))
+def _user(screen: Screen) -> proto.OnlineUser:
+    return proto.OnlineUser(client_id=screen.id, nickname=screen.nickname, connected_at=int(screen.since))
 
 
 def _clipped(text: str, most: int) -> str:

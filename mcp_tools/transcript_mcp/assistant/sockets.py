@@ -6,7 +6,7 @@ from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.gate import Gate
 from transcript_mcp.assistant.limits import LARGEST, MOST_VALUES, SMALL
@@ -99,7 +99,7 @@ class Sockets:
         """One frame. Raises UnreadableError."""
         most = MOST_VALUES if len(data) > SMALL else None
         try:
-            frame = await self._aside(len(data), wire.decoded, "WebsocketMessage", data, most)
+            frame = await self._aside(len(data), wire.decoded, proto.WebsocketMessage, data, most)
         except wire.TooManyValuesError as error:
             self._screens.refuse(screen, f"{error}.")
             return

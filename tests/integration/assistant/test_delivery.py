@@ -14,7 +14,7 @@ import pytest
 from integration.assistant.conftest import Hub
 from support.assistant_clients import Page, page
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 
 AGENT = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
 CONNECT, TOOL = "/agentassistproto.SrvAgentAssist/AskQuestion", "/mcp/assistant"
@@ -56,7 +56,7 @@ async def asking(url: str, path: str, body: dict[str, Any]) -> AsyncIterator[Non
 
 
 async def write(person: Page, text: str) -> None:
-    await person.send("AgentMessage", AgentMessage=wire.new("AgentMessage", **AGENT, text=text))
+    await person.send("AgentMessage", AgentMessage=proto.AgentMessage(**AGENT, text=text))
     assert (await person.until("AgentMessage")).AgentMessage.state == "waiting"
 
 

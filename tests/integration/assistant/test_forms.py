@@ -16,7 +16,7 @@ from support.mcp_raw import RawClient
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 from transcript_mcp.hub import create_app
 
 __all__ = ["place"]
@@ -105,7 +105,7 @@ async def test_a_client_without_forms_waits_for_the_page(meet: Meet) -> None:
 async def answered(ada: Page) -> tuple[str, str]:
     """By whom and where the newest question was answered, once it is."""
     while True:
-        await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", limit=1))
+        await ada.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest(limit=1))
         (record,) = (await ada.until("GetHistory")).GetHistoryResponse.records
         if record.state == "answered":
             return record.answered_by, record.answered_where

@@ -17,7 +17,7 @@ from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import Caller, page, text_content, transport_of
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 JSON = {"Content-Type": "application/json"}
@@ -57,12 +57,12 @@ async def test_not_one_byte_reaches_another_token_or_none(tmp_path: Path) -> Non
                     await stranger.reply("geheim-id", "mine")
                     await stranger.send("GetPendingMessages")
                     await stranger.send("GetOnlineUsers")
-                    await stranger.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest"))
-                    ids = wire.new("CheckMessageValidityRequest", request_ids=["guessed"])
+                    await stranger.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest())
+                    ids = proto.CheckMessageValidityRequest(request_ids=["guessed"])
                     await stranger.send("CheckMessageValidity", CheckMessageValidityRequest=ids)
-                    chat = wire.new("SendChatMessageRequest", receiver_client_id=client_id, content="hi")
+                    chat = proto.SendChatMessageRequest(receiver_client_id=client_id, content="hi")
                     await stranger.send("SendChatMessage", SendChatMessageRequest=chat)
-                note = wire.new("AgentMessage", project_directory="/srv/shop", agent_name="Alpha", text="geheim-note")
+                note = proto.AgentMessage(project_directory="/srv/shop", agent_name="Alpha", text="geheim-note")
                 await ada.send("AgentMessage", AgentMessage=note)
                 await ada.until("AgentMessage")
                 await ada.reply("geheim-id", "geheim-answer")
@@ -73,8 +73,8 @@ async def test_not_one_byte_reaches_another_token_or_none(tmp_path: Path) -> Non
                 with pytest.raises(AssertionError, match="404"):
                     await Caller(hub.url, "eve-secret").call(
                         "AskQuestionReply",
-                        wire.new("AskQuestionResponse", ID="geheim-other", contents=[text_content("x")]),
-                        "AskQuestionResponse",
+                        proto.AskQuestionResponse(ID="geheim-other", contents=[text_content("x")]),
+                        proto.AskQuestionResponse,
                         service="SrvAgentAssistReply",
                     )
             for stranger in (eve, nobody):
@@ -265,10 +265,10 @@ async def test_a_text_that_is_too_long_is_refused_in_the_answer(hub: Hub) -> Non
         ("", {}, "invalid_question"),
         ("AskQuestionReply", {}, "invalid_question"),
         ("WorkReportReply", {}, "invalid_question"),
-        ("AskQuestionReply", {"AskQuestionResponse": wire.new("AskQuestionResponse", ID="q1")}, "invalid_question"),
+        ("AskQuestionReply", {"AskQuestionResponse": proto.AskQuestionResponse(ID="q1")}, "invalid_question"),
         (
             "AskQuestionReply",
-            {"AskQuestionResponse": wire.new("AskQuestionResponse", ID="no", contents=[text_content("x")])},
+            {"AskQuestionResponse": proto.AskQuestionResponse(ID="no", contents=[text_content("x")])},
             "unknown_question",
         ),
         ("SendChatMessage", {}, "invalid_question"),
@@ -327,11 +327,10 @@ async def test_scripts_in_a_question_are_text(hub: Hub) -> None:
 FRAMES = st.one_of(
     st.binary(max_size=200),
     st.builds(
-        lambda cmd, text, field, id: wire.new(  # noqa: A006
-            "WebsocketMessage",
+        lambda cmd, text, field, id: proto.WebsocketMessage(  # noqa: A006
             Cmd=cmd,
             StrParam=text,
-            **({field: wire.new(field, ID=id)} if field else {}),
+            **({field: getattr(proto, field)(ID=id)} if field else {}),
         ).SerializeToString(),
         st.sampled_from(
             [
@@ -404,7 +403,7 @@ def posted(body: Any) -> tuple[bytes, str]:
         return body, "application/proto"
     document = json.dumps(body).encode()
     try:
-        message = wire.from_json("AskQuestionRequest", document)
+        message = wire.from_json(proto.AskQuestionRequest, document)
     except wire.UnreadableError:
         return document, "application/json"
     return (message.SerializeToString(), "application/proto") if len(document) % 2 else (document, "application/json")

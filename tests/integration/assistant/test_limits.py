@@ -17,7 +17,7 @@ from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import aside, wire
+from transcript_mcp.assistant import aside, proto, wire
 from transcript_mcp.sdk.threads import in_thread
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
@@ -115,14 +115,12 @@ async def test_the_longest_question_is_asked_also_with_every_character_escaped(h
 async def test_an_answer_may_be_larger_than_other_requests_of_the_hub(hub: Hub) -> None:
     await hub.caller.ask("q1", Wait=0, Fetched=True)
     data = b"x" * 20_000_000
-    file = wire.new("EmbeddedResource", type="embedded_resource", uri="a.bin", mime_type="x/y", data=data)
-    said = wire.new(
-        "AskQuestionResponse", ID="q1", contents=[wire.new("McpResultContent", type=4, embedded_resource=file)]
-    )
+    file = proto.EmbeddedResource(type="embedded_resource", uri="a.bin", mime_type="x/y", data=data)
+    said = proto.AskQuestionResponse(ID="q1", contents=[proto.McpResultContent(type=4, embedded_resource=file)])
     token = {"Authorization": "Bearer test-token"}
     assert (await post(hub, REPLY, said.SerializeToString(), PROTO | token))[0] == 200
     answer = await hub.caller.call(
-        "AskQuestion", wire.new("AskQuestionRequest", ID="q1", UserToken="test-token"), "AskQuestionResponse"
+        "AskQuestion", proto.AskQuestionRequest(ID="q1", UserToken="test-token"), proto.AskQuestionResponse
     )
     assert answer.contents[0].embedded_resource.data == data
     assert (await post(hub, "/mcp", data, JSON))[0] == 413

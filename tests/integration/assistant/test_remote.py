@@ -18,7 +18,7 @@ from nanobot_transcript.errors import (
     TokenRefusedError,
     UnknownQuestionError,
 )
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
@@ -110,7 +110,7 @@ async def test_the_error_of_a_client_comes_from_our_own_hub_with_who_said_it(hub
     async with page(hub.url, "test-token", "Ada") as ada:
         waiting = asyncio.create_task(desk.wait("", "q1"))
         await ada.until("AskQuestion")
-        response = wire.new("AskQuestionResponse", ID="q1", IsError=True, contents=[text_content("no")])
+        response = proto.AskQuestionResponse(ID="q1", IsError=True, contents=[text_content("no")])
         await ada.send("AskQuestionReply", AskQuestionResponse=response)
         record = await asyncio.wait_for(waiting, PATIENCE)
     assert (record.state, record.by, text_of(record.contents)) == ("refused", "Ada", "no")

@@ -6,14 +6,15 @@ from typing import Any
 
 import aiohttp
 import pytest
+from google.protobuf.message import Message
 from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 
-PICTURE = wire.new(
-    "McpResultContent", type=2, image=wire.new("ImageContent", type="image", data="iVBORw0KGgo=", mime_type="image/png")
+PICTURE = proto.McpResultContent(
+    type=2, image=proto.ImageContent(type="image", data="iVBORw0KGgo=", mime_type="image/png")
 )
 
 
@@ -68,24 +69,26 @@ async def test_a_question_is_shown_answered_and_returned(hub: Hub) -> None:
 
 
 async def test_all_who_have_the_token_are_sent_the_whole_request(hub: Hub) -> None:
-    options = [wire.new("QuestionOption", label="周三", description="noon"), wire.new("QuestionOption", label="周五")]
-    choice = wire.new("Question", question="When?", header="Day", options=options, multiple=True, custom=False)
+    options = [proto.QuestionOption(label="周三", description="noon"), proto.QuestionOption(label="周五")]
+    choice = proto.Question(question="When?", header="Day", options=options, multiple=True, custom=False)
     about = {
         "ProjectDirectory": "/srv/shop",
         "AgentName": "Alpha",
         "ReasoningModelName": "m1",
         "McpClientName": "Cursor",
     }
-    question = wire.new("McpAskQuestionRequest", Question="发布吗？", Timeout=700, Questions=[choice], **about)
-    report = wire.new("McpWorkReportRequest", Summary="# Done", Timeout=800, **about)
+    question = proto.McpAskQuestionRequest(Question="发布吗？", Timeout=700, Questions=[choice], **about)
+    report = proto.McpWorkReportRequest(Summary="# Done", Timeout=800, **about)
     async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
         for method, kind, asked in (
             ("AskQuestion", "AskQuestion", question),
             ("TaskFinish", "WorkReport", report),
             ("WorkReport", "WorkReport", report),
         ):
-            request = wire.new(f"{kind}Request", ID=method, UserToken="test-token", Request=asked, Wait=0, Fetched=True)
-            await hub.caller.call(method, request, f"{kind}Response")
+            request = getattr(proto, f"{kind}Request")(
+                ID=method, UserToken="test-token", Request=asked, Wait=0, Fetched=True
+            )
+            await hub.caller.call(method, request, getattr(proto, f"{kind}Response"))
             shown = [getattr(await each.until(method), f"{kind}Request") for each in (ada, bo)]
             assert [(each.ID, each.UserToken, each.Request) for each in shown] == [(method, "", asked)] * 2
 
@@ -128,10 +131,10 @@ async def test_a_page_that_comes_later_is_shown_what_waits(hub: Hub) -> None:
     async with page(hub.url) as ada:
         assert (await ada.login("test-token")).success
         assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
-        await ada.send("GetPendingMessages", GetPendingMessagesRequest=wire.new("GetPendingMessagesRequest"))
+        await ada.send("GetPendingMessages", GetPendingMessagesRequest=proto.GetPendingMessagesRequest())
         (pending,) = (await ada.until("GetPendingMessages")).GetPendingMessagesResponse.pending_messages
         assert (pending.message_type, pending.ask_question_request.ID, pending.timeout) == ("AskQuestion", "q1", 3600)
-        validity = wire.new("CheckMessageValidityRequest", request_ids=["q1", "other"])
+        validity = proto.CheckMessageValidityRequest(request_ids=["q1", "other"])
         await ada.send("CheckMessageValidity", CheckMessageValidityRequest=validity)
         answer = (await ada.until("CheckMessageValidity")).CheckMessageValidityResponse
         assert dict(answer.validity) == {"q1": True, "other": False}
@@ -165,20 +168,18 @@ async def test_an_id_is_enough_to_fetch_an_answer(hub: Hub) -> None:
     async with page(hub.url, "test-token") as ada:
         await ada.until("AskQuestion")
         await ada.reply("q1", "yes")
-        message = wire.new("AskQuestionRequest", ID="q1", UserToken="test-token")
-        answer = await hub.caller.call("AskQuestion", message, "AskQuestionResponse")
+        message = proto.AskQuestionRequest(ID="q1", UserToken="test-token")
+        answer = await hub.caller.call("AskQuestion", message, proto.AskQuestionResponse)
     assert answer.contents[0].text.text == "yes"
 
 
 async def test_pictures_and_files_of_an_answer_arrive_whole(hub: Hub) -> None:
-    file = wire.new(
-        "EmbeddedResource", type="embedded_resource", uri="a.bin", mime_type="x/y", data=b"\0\xff" * 3_000_000
-    )
-    contents = [text_content("see"), PICTURE, wire.new("McpResultContent", type=4, embedded_resource=file)]
+    file = proto.EmbeddedResource(type="embedded_resource", uri="a.bin", mime_type="x/y", data=b"\0\xff" * 3_000_000)
+    contents = [text_content("see"), PICTURE, proto.McpResultContent(type=4, embedded_resource=file)]
     async with page(hub.url, "test-token") as ada:
         asking = asyncio.create_task(hub.caller.ask("q1"))
         await ada.until("AskQuestion")
-        response = wire.new("AskQuestionResponse", ID="q1", contents=contents)
+        response = proto.AskQuestionResponse(ID="q1", contents=contents)
         await ada.send("AskQuestionReply", AskQuestionResponse=response)
         answer = await asyncio.wait_for(asking, PATIENCE)
     assert list(answer.contents) == contents
@@ -192,7 +193,7 @@ async def test_presence_and_chat_stay_between_the_pages_of_a_token(hub: Hub) -> 
             await bo.send("GetOnlineUsers")
             (user,) = (await bo.until("GetOnlineUsers")).GetOnlineUsersResponse.online_users
             assert user.nickname == "Ada"
-            chat = wire.new("SendChatMessageRequest", receiver_client_id=user.client_id, content="午饭？")
+            chat = proto.SendChatMessageRequest(receiver_client_id=user.client_id, content="午饭？")
             await bo.send("SendChatMessage", SendChatMessageRequest=chat)
             message = (await ada.until("ChatMessageNotification")).ChatMessageNotification.chat_message
             assert (message.sender_nickname, message.receiver_nickname, message.content) == ("Bo", "Ada", "午饭？")
@@ -210,7 +211,7 @@ async def test_a_second_login_renames(hub: Hub) -> None:
 
 async def test_a_message_to_an_agent_comes_with_its_next_answer(hub: Hub) -> None:
     async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
-        written = wire.new("AgentMessage", project_directory="/srv/shop", agent_name="Alpha", text="先停一下")
+        written = proto.AgentMessage(project_directory="/srv/shop", agent_name="Alpha", text="先停一下")
         await ada.send("AgentMessage", AgentMessage=written)
         kept = (await ada.until("AgentMessage")).AgentMessage
         assert (kept.state, kept.nickname, bool(kept.id)) == ("waiting", "Ada", True)
@@ -229,14 +230,14 @@ async def test_the_history_is_searched_and_paged(hub: Hub) -> None:
             await hub.caller.ask(f"q{number}", f"发布第 {number} 版？", Wait=0, Fetched=True)
         await ada.reply("q1", "周五")
         await bo.until("AskQuestionReplyNotification")
-        await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", limit=2))
+        await ada.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest(limit=2))
         newest = (await ada.until("GetHistory")).GetHistoryResponse
         assert [record.id for record in newest.records] == ["q2", "q1"]
-        older = wire.new("GetHistoryRequest", limit=2, before=newest.next_before)
+        older = proto.GetHistoryRequest(limit=2, before=newest.next_before)
         await ada.send("GetHistory", GetHistoryRequest=older)
         rest = (await ada.until("GetHistory")).GetHistoryResponse
         assert ([record.id for record in rest.records], rest.next_before) == (["q0"], 0)
-        await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", text="周五"))
+        await ada.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest(text="周五"))
         (found,) = (await ada.until("GetHistory")).GetHistoryResponse.records
     assert (found.id, found.state, found.answered_by, found.answered_where, found.shown) == (
         *("q1", "answered", "Ada", "web"),
@@ -246,16 +247,20 @@ async def test_the_history_is_searched_and_paged(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "request_name", "answer_name", "fields"),
+    ("method", "said", "answer_kind"),
     [
-        ("SendMcpClientInfo", "McpClientInfoRequest", "McpClientInfoResponse", {"Request": {"ClientName": "Cursor"}}),
-        ("Heartbeat", "McpHeartbeatRequest", "McpHeartbeatResponse", {"SessionId": "s1"}),
+        (
+            "SendMcpClientInfo",
+            proto.McpClientInfoRequest(UserToken="test-token", Request=proto.McpClientInfo(ClientName="Cursor")),
+            proto.McpClientInfoResponse,
+        ),
+        ("Heartbeat", proto.McpHeartbeatRequest(UserToken="test-token", SessionId="s1"), proto.McpHeartbeatResponse),
     ],
 )
 async def test_a_program_may_introduce_itself_and_say_that_it_lives(
-    hub: Hub, method: str, request_name: str, answer_name: str, fields: dict[str, Any]
+    hub: Hub, method: str, said: Message, answer_kind: type[Message]
 ) -> None:
-    answer = await hub.caller.call(method, wire.new(request_name, UserToken="test-token", **fields), answer_name)
+    answer = await hub.caller.call(method, said, answer_kind)
     assert answer.Success
     url = f"{hub.url}/agentassistproto.SrvAgentAssist/{method}"
     async with aiohttp.ClientSession() as session, session.post(url, json={"UserToken": ""}) as refused:
@@ -281,7 +286,9 @@ async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:
 
 
 def refusal(kind: str, id: str, *words: str, **meta: str) -> Any:
-    return wire.new(f"{kind}Response", ID=id, IsError=True, Meta=meta, contents=[text_content(each) for each in words])
+    return getattr(proto, f"{kind}Response")(
+        ID=id, IsError=True, Meta=meta, contents=[text_content(each) for each in words]
+    )
 
 
 @pytest.mark.parametrize(
@@ -295,7 +302,7 @@ def refusal(kind: str, id: str, *words: str, **meta: str) -> Any:
 async def test_a_reply_that_is_an_error_ends_the_question_and_everybody_is_told(
     hub: Hub, words: list[str], meta: dict[str, str], said: str
 ) -> None:
-    asked = wire.new("AskQuestionRequest", ID="q1")
+    asked = proto.AskQuestionRequest(ID="q1")
     async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
         asking = asyncio.create_task(hub.caller.ask("q1"))
         await bo.until("AskQuestion")
@@ -307,7 +314,7 @@ async def test_a_reply_that_is_an_error_ends_the_question_and_everybody_is_told(
         await bo.reply("q1", "yes")
         late = await bo.until("AskQuestionReplyNotification")
         assert (late.Nickname, late.AskQuestionResponse.IsError) == ("Ada", True)
-        await bo.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest"))
+        await bo.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest())
         (kept,) = (await bo.until("GetHistory")).GetHistoryResponse.records
     assert (answer.IsError, dict(answer.Meta)) == (
         True,
@@ -318,8 +325,8 @@ async def test_a_reply_that_is_an_error_ends_the_question_and_everybody_is_told(
 
 
 async def test_an_error_ends_a_question_that_takes_nothing_but_its_options_and_a_report(hub: Hub) -> None:
-    options = [wire.new("QuestionOption", label="red")]
-    choice = wire.new("Question", question="Which?", options=options, custom=False)
+    options = [proto.QuestionOption(label="red")]
+    choice = proto.Question(question="Which?", options=options, custom=False)
     async with page(hub.url, "test-token", "Ada") as ada:
         asking = asyncio.create_task(hub.caller.ask("q1", Questions=[choice]))
         await ada.until("AskQuestion")
@@ -393,7 +400,7 @@ async def test_replies_of_a_burst_that_are_wrong_are_told_and_the_others_count(h
         await stranger.reply("q1", "no")
         await ada.reply("q1", "yes")
         await ada.reply("nowhere", "yes")
-        await ada.send("AskQuestionReply", AskQuestionRequest=wire.new("AskQuestionRequest", ID="q2"))
+        await ada.send("AskQuestionReply", AskQuestionRequest=proto.AskQuestionRequest(ID="q2"))
         await ada.reply("q2", " ")
         await ada.reply("q2", "yes")
         answers = await asyncio.wait_for(asyncio.gather(*asking), PATIENCE)

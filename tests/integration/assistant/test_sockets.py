@@ -14,7 +14,7 @@ from support.hubs import listening
 from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 from transcript_mcp.assistant.screens import Screens
 from transcript_mcp.assistant.sockets import Sockets
 
@@ -151,7 +151,7 @@ async def test_a_frame_with_too_much_in_it_is_an_error_and_all_ids_are_looked_at
     await hub.caller.ask("last", Wait=0, Fetched=True)
     async with page(hub.url, "test-token") as ada:
         for many, cmd in ((30_000, "Error"), (15_000, "CheckMessageValidity")):
-            ids = wire.new("CheckMessageValidityRequest", request_ids=[*(f"q{n}" for n in range(many)), "last"])
+            ids = proto.CheckMessageValidityRequest(request_ids=[*(f"q{n}" for n in range(many)), "last"])
             await ada.send("CheckMessageValidity", CheckMessageValidityRequest=ids)
             answer = await ada.until(cmd)
         assert (

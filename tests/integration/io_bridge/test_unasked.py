@@ -18,18 +18,18 @@ from support.mcp_client import SdkClient, connected
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 from transcript_mcp.hub import create_app
 
 SHOP = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
-PICTURE = wire.new(
-    "McpResultContent", type=2, image=wire.new("ImageContent", type="image", data="iVBORw0KGgo=", mime_type="image/png")
+PICTURE = proto.McpResultContent(
+    type=2, image=proto.ImageContent(type="image", data="iVBORw0KGgo=", mime_type="image/png")
 )
 
 
 async def write(person: Page, text: str = "先停一下", **more: Any) -> str:
     """Write to Alpha; the id of the message."""
-    await person.send("AgentMessage", AgentMessage=wire.new("AgentMessage", **SHOP, text=text, **more))
+    await person.send("AgentMessage", AgentMessage=proto.AgentMessage(**SHOP, text=text, **more))
     kept = (await person.until("AgentMessage")).AgentMessage
     assert (kept.text, kept.state) == (text, "waiting")
     return kept.id
@@ -37,7 +37,7 @@ async def write(person: Page, text: str = "先停一下", **more: Any) -> str:
 
 async def state(person: Page) -> str:
     """How the newest message stands."""
-    await person.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", limit=1))
+    await person.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest(limit=1))
     return (await person.until("GetHistory")).GetHistoryResponse.records[0].state
 
 

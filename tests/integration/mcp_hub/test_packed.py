@@ -23,7 +23,7 @@ from support.sizes import short_and_full
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 from transcript_mcp.hub import create_app
 
 preload(*HUB)
@@ -168,12 +168,12 @@ async def test_the_largest_calls_and_answers_come_packed_and_keep_nobody_waiting
     tmp_path: Path, http: ClientSession
 ) -> None:
     headers = PROTO | {"Content-Encoding": "gzip", "Authorization": "Bearer test-token"}
-    question = wire.new("McpAskQuestionRequest", Question="?", Timeout=60)
-    asked = wire.new("AskQuestionRequest", ID="q1", UserToken="test-token", Request=question, Wait=0, Fetched=True)
+    question = proto.McpAskQuestionRequest(Question="?", Timeout=60)
+    asked = proto.AskQuestionRequest(ID="q1", UserToken="test-token", Request=question, Wait=0, Fetched=True)
     data = os.urandom(MIB) * 60
-    file = wire.new("EmbeddedResource", type="embedded_resource", uri="a.bin", mime_type="x/y", data=data)
-    said = wire.new("AskQuestionResponse", ID="q1", contents=[])
-    said.contents.append(wire.new("McpResultContent", type=4, embedded_resource=file))
+    file = proto.EmbeddedResource(type="embedded_resource", uri="a.bin", mime_type="x/y", data=data)
+    said = proto.AskQuestionResponse(ID="q1", contents=[])
+    said.contents.append(proto.McpResultContent(type=4, embedded_resource=file))
     large = json.dumps({"ID": "q2", "UserToken": "test-token", "Request": {"Question": "?"}, "Wait": 0}).encode()
     large += b" " * (8 * MIB - len(large))
     async with serving(tmp_path) as (pid, url), watched(http, pid, url) as took:

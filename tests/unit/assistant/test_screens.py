@@ -7,7 +7,7 @@ import pytest
 from support.waiting import until
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto, wire
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.screens import Screen, Screens
 from transcript_mcp.assistant.service import Assistant
@@ -28,11 +28,11 @@ async def logged_in(screens: Screens, heard: list[bytes], nickname: str = "") ->
 
 
 async def log_in(screens: Screens, screen: Screen, nickname: str) -> None:
-    await screens.handle(screen, wire.new("WebsocketMessage", Cmd="UserLogin", StrParam=TOKEN, Nickname=nickname))
+    await screens.handle(screen, proto.WebsocketMessage(Cmd="UserLogin", StrParam=TOKEN, Nickname=nickname))
 
 
 def told(heard: list[bytes]) -> list[tuple[str, str]]:
-    messages = [wire.decoded("WebsocketMessage", frame) for frame in heard]
+    messages = [wire.decoded(proto.WebsocketMessage, frame) for frame in heard]
     return [(message.Cmd, message.AskQuestionRequest.ID) for message in messages]
 
 
@@ -42,7 +42,7 @@ async def test_who_logs_in_without_a_name_gets_one_that_nobody_beside_them_has(t
     screens, heard = Screens(assistant, Tokens(askers={"me": TOKEN})), list[bytes]()
     screen = await logged_in(screens, heard, nickname)
     assert screen.nickname == f"User_{screen.id[:8]}"
-    assert wire.decoded("WebsocketMessage", heard[0]).Nickname == screen.nickname
+    assert wire.decoded(proto.WebsocketMessage, heard[0]).Nickname == screen.nickname
     await log_in(screens, screen, "Ada")
     namesake = await logged_in(screens, [], f"User_{screen.id[:8]}")
     await log_in(screens, screen, nickname)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from transcript_mcp.assistant import frames, schema, wire
+from transcript_mcp.assistant import frames, proto, schema, wire
 
 LOGIN = b"\x0a\x09UserLogin\x62\x0atest-token\x92\x01\x03Ada"
 """Cmd (1), StrParam (12), Nickname (18)."""
@@ -17,13 +17,13 @@ REPLY = (
 
 
 def test_a_recorded_login_is_understood() -> None:
-    frame = wire.decoded("WebsocketMessage", LOGIN)
+    frame = wire.decoded(proto.WebsocketMessage, LOGIN)
     assert (frame.Cmd, frame.StrParam, frame.Nickname) == ("UserLogin", "test-token", "Ada")
     assert frame.SerializeToString() == LOGIN
 
 
 def test_a_recorded_reply_is_understood() -> None:
-    frame = wire.decoded("WebsocketMessage", REPLY)
+    frame = wire.decoded(proto.WebsocketMessage, REPLY)
     assert (frame.Cmd, frame.AskQuestionRequest.ID) == ("AskQuestionReply", "q1")
     (content,) = frame.AskQuestionResponse.contents
     assert (content.type, content.text.type, content.text.text) == (1, "text", "ok")
@@ -37,19 +37,21 @@ def test_a_recorded_reply_is_understood() -> None:
     ],
 )
 def test_a_token_beside_a_command_is_read_though_the_login_counts(recorded: bytes, name: str) -> None:
-    frame = wire.decoded("WebsocketMessage", recorded)
+    frame = wire.decoded(proto.WebsocketMessage, recorded)
     assert frame.Cmd == name
     assert getattr(frame, f"{name}Request").user_token == "t"
 
 
 def test_how_a_program_introduces_itself_and_says_that_it_lives_is_understood() -> None:
     about = b"\x0a\x0a2025-06-18\x12\x02{}\x1a\x06Cursor\x22\x031.2"
-    told = wire.decoded("McpClientInfoRequest", b"\x0a\x01r\x12\x01t\x1a" + bytes([len(about)]) + about + b"\x20\x05")
+    told = wire.decoded(
+        proto.McpClientInfoRequest, b"\x0a\x01r\x12\x01t\x1a" + bytes([len(about)]) + about + b"\x20\x05"
+    )
     assert (told.ID, told.UserToken, told.Timestamp) == ("r", "t", 5)
     client = told.Request
     assert (client.ProtocolVersion, client.CapabilitiesJson, client.ClientName) == ("2025-06-18", "{}", "Cursor")
     assert client.ClientVersion == "1.2"
-    lives = wire.decoded("McpHeartbeatRequest", b"\x0a\x01s\x12\x01t\x18\x05")
+    lives = wire.decoded(proto.McpHeartbeatRequest, b"\x0a\x01s\x12\x01t\x18\x05")
     assert (lives.SessionId, lives.UserToken, lives.Timestamp) == ("s", "t", 5)
 
 
@@ -67,48 +69,47 @@ ASKED_IN_A_GROUP = b"\x0a\x02q1\x12\x01t\x1a\x10\x0a\x02/p\x12\x01?\x18\x3c\xa2\
 def test_a_question_names_its_group_in_a_field_of_our_own_or_leaves_it_out_as_programs_of_the_original_do(
     asked: bytes, chat: str | None
 ) -> None:
-    request = wire.decoded("AskQuestionRequest", asked)
+    request = wire.decoded(proto.AskQuestionRequest, asked)
     question = frames.question_of(request, "s", "question", "AskQuestion")
     assert (question.id, question.text, question.timeout, question.chat) == ("q1", "?", 60, chat)
 
 
 def test_names_in_json_keep_their_first_capital() -> None:
-    request = wire.new(
-        "AskQuestionRequest",
+    request = proto.AskQuestionRequest(
         ID="q1",
         UserToken="t",
-        Request=wire.new("McpAskQuestionRequest", ProjectDirectory="/p", Question="你好", Timeout=5),
+        Request=proto.McpAskQuestionRequest(ProjectDirectory="/p", Question="你好", Timeout=5),
         Timestamp=1700000000000,
     )
     assert wire.to_json(request).decode() == (
         '{"ID": "q1", "UserToken": "t", "Request": {"ProjectDirectory": "/p", "Question": "你好", "Timeout": 5}, '
         '"Timestamp": "1700000000000"}'
     )
-    image = wire.new("ImageContent", type="image", mime_type="image/png")
+    image = proto.ImageContent(type="image", mime_type="image/png")
     assert b'"mimeType"' in wire.to_json(image)
-    assert b'"requestIds"' in wire.to_json(wire.new("CheckMessageValidityRequest", request_ids=["a"]))
+    assert b'"requestIds"' in wire.to_json(proto.CheckMessageValidityRequest(request_ids=["a"]))
 
 
 def test_unknown_json_fields_are_left_out() -> None:
-    read = wire.from_json("AskQuestionRequest", b'{"ID":"q1","Newer":{"a":[1]},"Timestamp":"7"}')
+    read = wire.from_json(proto.AskQuestionRequest, b'{"ID":"q1","Newer":{"a":[1]},"Timestamp":"7"}')
     assert (read.ID, read.Timestamp) == ("q1", 7)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b"\xff", b'{"ID":5}', b"[" * 100_000, b'{"Timestamp":"x"}'])
 def test_json_that_is_none_of_ours_is_refused(body: bytes) -> None:
     with pytest.raises(wire.UnreadableError):
-        wire.from_json("AskQuestionRequest", body)
+        wire.from_json(proto.AskQuestionRequest, body)
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\x0a\x05ab", b"\x0a\x02\xff\xfe", b"\x12\x80"])
 def test_bytes_that_are_none_of_ours_are_refused(data: bytes) -> None:
     with pytest.raises(wire.UnreadableError):
-        wire.decoded("WebsocketMessage", data)
+        wire.decoded(proto.WebsocketMessage, data)
 
 
 def test_what_only_one_side_knows_is_told_from_what_is_absent() -> None:
-    assert not wire.new("AskQuestionRequest").HasField("Wait")
-    again = wire.decoded("AskQuestionRequest", wire.new("AskQuestionRequest", Wait=0).SerializeToString())
+    assert not proto.AskQuestionRequest().HasField("Wait")
+    again = wire.decoded(proto.AskQuestionRequest, proto.AskQuestionRequest(Wait=0).SerializeToString())
     assert again.HasField("Wait")
 
 
@@ -120,3 +121,8 @@ def test_every_number_of_a_message_is_used_once() -> None:
 def test_the_proto_file_says_what_the_table_does() -> None:
     shipped = Path(schema.__file__).with_name("agentassist.proto")
     assert shipped.read_text(encoding="utf-8") == schema.proto_text()
+
+
+def test_the_stub_says_what_the_table_does() -> None:
+    shipped = Path(schema.__file__).with_name("proto.pyi")
+    assert shipped.read_text(encoding="utf-8") == schema.stub_text(), "python -m transcript_mcp.assistant.schema"

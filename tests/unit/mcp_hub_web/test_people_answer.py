@@ -12,7 +12,7 @@ from support.assistant_clients import Caller, Page, page
 from support.hubs import listening
 from support.web_home import WebHome
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import proto
 from transcript_mcp.hub import create_app
 from transcript_mcp.rooms import open_rooms
 
@@ -73,10 +73,10 @@ async def test_all_people_are_told_of_an_answer_and_find_it_in_the_history(url: 
             while shown != (await bo.until("AskQuestionReplyNotification")).AskQuestionResponse.ID:
                 continue  # that of another test's question, which comes late
             await claude
-            await bo.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", text="merge"))
+            await bo.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest(text="merge"))
             (record,) = (await bo.until("GetHistory")).GetHistoryResponse.records
             assert (record.id, record.answered_by) == (shown, "Lin")
-            await bo.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", ids=[shown]))
+            await bo.send("GetHistory", GetHistoryRequest=proto.GetHistoryRequest(ids=[shown]))
             assert [each.id for each in (await bo.until("GetHistory")).GetHistoryResponse.records] == [shown]
 
 
@@ -134,7 +134,7 @@ async def test_what_was_asked_with_tokens_for_questions_alone_stays_with_those(u
 
 async def written(people: Page, name: str, agent: str) -> Any:
     """What the hub says to a message for an agent."""
-    message = wire.new("AgentMessage", id=name, project_directory="/srv/shop", agent_name=agent, text="Stop first.")
+    message = proto.AgentMessage(id=name, project_directory="/srv/shop", agent_name=agent, text="Stop first.")
     await people.send("AgentMessage", AgentMessage=message)
     while (frame := await people.frame()).Cmd != "Error" and frame.AgentMessage.id != name:
         pass
