@@ -79,7 +79,7 @@ SLEEPERS = {
     "support/turn_worker.py": "waits to be killed",
     "support/worker.py": "paces what a writer or maintainer does",
     "unit/assistant/test_groups.py": "a store that takes its time",
-    "unit/assistant/test_unasked.py": "who waits is cancelled at any moment",
+    "unit/assistant/test_notes.py": "who waits is cancelled at any moment",
     "unit/io_bridge/test_bridge.py": "who waits is cancelled at any moment",
 }
 """Files that let time pass, and why; none of them waits for something by it."""

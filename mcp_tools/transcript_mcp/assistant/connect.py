@@ -5,8 +5,9 @@
 """
 
 import asyncio
+import json
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -16,22 +17,29 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf.message import Message
 
-from nanobot_transcript.errors import InvalidQuestionError, TranscriptError, UnknownQuestionError
+from nanobot_transcript.errors import (
+    InvalidQuestionError,
+    StoreError,
+    TokenRefusedError,
+    TranscriptError,
+    UnknownQuestionError,
+)
 from transcript_mcp.assistant import frames, proto, wire
 from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
-from transcript_mcp.assistant.refusals import RefusedError, refusal, refusal_of
 from transcript_mcp.assistant.rules import clean_name
 from transcript_mcp.assistant.schema import PACKAGE, SERVICES
+from transcript_mcp.assistant.screens import Screens
 from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sockets import Sockets
 from transcript_mcp.assistant.values import Inquiry, Kind
 from transcript_mcp.door.bodies import BodyIntake, BodyTooLargeError, CrowdedError
 from transcript_mcp.door.delivery import ClientLeftError, deliver, takes_gzip
 from transcript_mcp.door.identity import Tokens, bearer
 from transcript_mcp.door.waits import TimeIsOverError, Waits
 
-__all__ = ["Calls"]
+__all__ = ["routes"]
 
 _LONGEST_NICKNAME: Final = 100
 
@@ -47,6 +55,24 @@ _IN_A_ROW: Final = 8
 _WORTH_PACKING: Final = 1024
 _WORTH_PACKING_ASIDE: Final = 256 * 1024
 
+# Source: https://connectrpc.com/docs/protocol#error-codes
+_STATUS: Final = {
+    "canceled": 499,
+    "invalid_argument": 400,
+    "deadline_exceeded": 504,
+    "not_found": 404,
+    "unauthenticated": 401,
+    "resource_exhausted": 413,
+    "unimplemented": 404,
+    "unavailable": 503,
+}
+_CODES: Final[tuple[tuple[type[TranscriptError], str], ...]] = (
+    (TokenRefusedError, "unauthenticated"),
+    (UnknownQuestionError, "not_found"),
+    (InvalidQuestionError, "invalid_argument"),
+    (StoreError, "unavailable"),
+)
+
 _Work: TypeAlias = Callable[[web.Request, Any], Coroutine[Any, Any, Message]]
 _Admit: TypeAlias = Callable[[dict[str, Any]], object]
 _Read: TypeAlias = Callable[[type[Message], bytes, int, _Admit], Message]
@@ -57,6 +83,25 @@ _CODECS: Final[Mapping[str, tuple[_Read, Callable[[Message], bytes]]]] = {
         lambda message: message.SerializeToString(),
     ),
 }
+
+
+def routes(assistant: Assistant, tokens: Tokens) -> Iterable[web.AbstractRouteDef]:
+    """Connect's calls and ``/ws``. Tokens are looked at here, where they stand: in the payloads."""
+    calls, sockets = Calls(assistant, tokens), Sockets(Screens(assistant, tokens))
+    return [
+        web.route("*", f"/{{service:{PACKAGE}\\.[A-Za-z]+}}/{{method}}", calls.handle),
+        web.get("/ws", sockets.handle),
+        web.get("/health", _healthy),
+    ]
+
+
+class RefusedError(Exception):
+    """A call that ends with one of Connect's error codes."""
+
+    def __init__(self, code: str, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.headers = headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +305,22 @@ def _invalid(kind: Kind, id: str, why: str) -> frames.ResponseMessage:
     contents = [proto.McpResultContent(type=1, text=proto.TextContent(type="text", text=why))]
     response = proto.AskQuestionResponse if kind == "question" else proto.WorkReportResponse
     return response(ID=id, IsError=True, Meta={"error": "invalid_request"}, contents=contents)
+
+
+def refusal(code: str, message: str, **headers: str) -> web.Response:
+    """The answer with an error."""
+    body = json.dumps({"code": code, "message": message}, ensure_ascii=False)
+    return web.Response(
+        status=_STATUS.get(code, 500), text=body, content_type="application/json", headers=headers or None
+    )
+
+
+def refusal_of(error: TranscriptError) -> web.Response:
+    """What one of our errors is in Connect's words."""
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), "unavailable")
+    return refusal(code, f"{error} {error.hint}".strip())
+
+
+async def _healthy(_request: web.Request) -> web.Response:
+    """As programs of this protocol ask."""
+    return web.Response(text="OK")

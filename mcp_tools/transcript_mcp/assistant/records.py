@@ -1,4 +1,4 @@
-"""Questions in tables."""
+"""Questions, and what people wrote to agents unasked, in tables."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
-from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.limits import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
-from transcript_mcp.assistant.tables import index, index_later, index_new, is_indexed, opened
+from transcript_mcp.assistant.tables import expression, index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -25,7 +24,6 @@ from transcript_mcp.assistant.values import (
     Question,
     text_of,
 )
-from transcript_mcp.assistant.words import expression
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.transactions import OneByOneError, Then, Transactions
 
@@ -69,6 +67,12 @@ _WORDS: Final = ", ".join(
 """The columns of a record without what is not words."""
 
 _ONE: Final = "SELECT * FROM records WHERE scope = ? AND id = ?"
+
+# A message that is lent still waits, and ``taken_by`` names to whom: that keeps everybody else from it.
+_WAITING: Final = "state = 'waiting' AND kind = 'message'"
+_FREE: Final = f"scope = ? AND project = ? AND agent = ? AND taken_by = '' AND {_WAITING}"
+_LENT: Final = f"taken_by <> '' AND {_WAITING}"
+_TAKEN: Final = "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq"
 
 _CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choice, ...])
 _CONTENTS: Final = msgspec.msgpack.Decoder(tuple[Content, ...])
@@ -128,7 +132,7 @@ class SqlQuestionStore:
             if connection.executemany(_END, [_ended(end, now) for end in waiting]).rowcount < len(waiting):
                 raise OneByOneError
             index_later(connection, (known[end.scope, end.id].seq for end in waiting if end.ending.contents))
-            has_messages = messages.anything_at_all(connection)
+            has_messages = anything_at_all(connection)
 
             def outcome(end: End) -> Ended:
                 record = known.get((end.scope, end.id))
@@ -180,23 +184,19 @@ class SqlQuestionStore:
 
     async def lend(self, taker: Question) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
-        if not await self._read(lambda connection: messages.anything_for(connection, taker), False):
+        if not await self._read(lambda connection: anything_for(connection, taker), False):
             return ()
-        return [
-            _record(row) for row in await self._transactions.write(lambda connection: messages.lend(connection, taker))
-        ]
+        return [_record(row) for row in await self._transactions.write(lambda connection: lend(connection, taker))]
 
     async def settle(self, taker: Question, *, got: bool) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
-        rows = await self._transactions.write(
-            lambda connection: messages.settle(connection, taker, self._clock(), got=got)
-        )
+        rows = await self._transactions.write(lambda connection: settle(connection, taker, self._clock(), got=got))
         return [_record(row) for row in rows]
 
     async def free(self) -> None:
         """See ``QuestionStore``."""
-        if await self._read(messages.anything_lent, False):
-            await self._transactions.write(messages.free)
+        if await self._read(anything_lent, False):
+            await self._transactions.write(free)
 
     async def history(self, scopes: tuple[str, ...], query: HistoryQuery) -> HistoryPage:
         """See ``QuestionStore``."""
@@ -259,6 +259,50 @@ class SqlQuestionStore:
 
     async def _read(self, work: Callable[[Sql], Any], missing: Any) -> Any:
         return await in_thread(self._database.read, work, missing)
+
+
+def anything_at_all(connection: Sql) -> bool:
+    """Whether a message waits for any agent."""
+    return connection.execute(f"SELECT 1 FROM records WHERE {_WAITING} LIMIT 1").fetchone() is not None
+
+
+def anything_for(connection: Sql, taker: Question) -> bool:
+    """Whether a message waits for this question's agent, or was handed to this question before."""
+    taken = "SELECT 1 FROM records WHERE scope = ? AND taken_by = ? AND taken_by <> ''"
+    return (
+        connection.execute(f"SELECT 1 FROM records WHERE {_FREE}", _agent(taker)).fetchone() is not None
+        or connection.execute(taken, (taker.scope, taker.id)).fetchone() is not None
+    )
+
+
+def anything_lent(connection: Sql) -> bool:
+    """Whether a message is lent to anybody."""
+    return connection.execute(f"SELECT 1 FROM records WHERE {_LENT}").fetchone() is not None
+
+
+def lend(connection: Sql, taker: Question) -> Sequence[Row]:
+    """See ``QuestionStore``."""
+    connection.execute(f"UPDATE records SET taken_by = ? WHERE {_FREE}", (taker.id, *_agent(taker)))
+    return connection.execute(_TAKEN, (taker.scope, taker.id)).fetchall()
+
+
+def settle(connection: Sql, taker: Question, now: float, *, got: bool) -> Sequence[Row]:
+    """See ``QuestionStore``."""
+    change, values = ("state = 'picked_up', ended_ts = ?", (now,)) if got else ("taken_by = ''", ())
+    settled = connection.execute(
+        f"UPDATE records SET {change} WHERE scope = ? AND taken_by = ? AND {_WAITING} RETURNING *",
+        (*values, taker.scope, taker.id),
+    )
+    return sorted(settled, key=lambda row: row["seq"])
+
+
+def free(connection: Sql) -> int:
+    """See ``QuestionStore``."""
+    return connection.execute(f"UPDATE records SET taken_by = '' WHERE {_LENT}").rowcount
+
+
+def _agent(taker: Question) -> tuple[str, str, str]:
+    return taker.scope, taker.project, taker.agent
 
 
 def _page(rows: Iterable[Row], limit: int, *, words_only: bool) -> HistoryPage:

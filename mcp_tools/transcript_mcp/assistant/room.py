@@ -49,7 +49,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
-        from transcript_mcp.assistant.routes import routes
+        from transcript_mcp.assistant.connect import routes
 
         return routes(assistant, tokens)
 
@@ -75,7 +75,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
         pages=pages,
         stored=stored,
         running=running,
-        notes=AgentNotes(assistant, tokens, options.max_attachment),
+        notes=AgentNotes(assistant.unasked, tokens, options.max_attachment),
     )
 
 

@@ -8,9 +8,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from transcript_mcp.assistant import proto, wire
 from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.gate import Gate
 from transcript_mcp.assistant.limits import LARGEST, MOST_VALUES, SMALL
-from transcript_mcp.assistant.outlet import Outlet
 from transcript_mcp.assistant.screens import REPLIES, Screen, Screens
 
 __all__ = ["Sockets"]
@@ -27,6 +25,12 @@ _AT_ONCE: Final = 64
 
 _MOST_SOCKETS: Final = 1000
 _MOST_STRANGERS: Final = 64
+
+_MOST_WAITING: Final = 10_000
+"""Frames that wait for a client that does not read; it is cut off then, and catches up when it comes again."""
+
+_MOST_BYTES: Final = 2 * LARGEST
+_LITTLE_WAITING: Final = 1024 * 1024
 
 
 class Sockets:
@@ -64,7 +68,7 @@ class Sockets:
             self._open -= 1
         return socket
 
-    async def _serve(self, socket: web.WebSocketResponse, gate: Gate) -> None:
+    async def _serve(self, socket: web.WebSocketResponse, gate: "Gate") -> None:
         outlet = Outlet(socket)
         screen = self._screens.connect(outlet.put, outlet.ready)
         writing = asyncio.create_task(outlet.run())
@@ -108,6 +112,101 @@ class Sockets:
             replies.add(len(data), await self._screens.reply(screen, frame))
         else:
             await self._screens.handle(screen, frame)
+
+
+class Gate(asyncio.Protocol):
+    """Stands before who serves a connection, and lets ``most`` bytes through; the others wait in the socket.
+
+    A WebSocket may have frames of any length later, and nothing in its server says how long they may be until then.
+    """
+
+    def __init__(self, transport: asyncio.Transport, most: int) -> None:
+        self._transport = transport
+        self._behind: Final = transport.get_protocol()
+        self._left = most
+        self._kept: list[bytes] = []
+        transport.set_protocol(self)
+
+    def open(self) -> None:
+        """Let everything through, and stand aside."""
+        self._transport.set_protocol(self._behind)
+        self._transport.resume_reading()
+        for data in self._kept:
+            self._received(data)
+        self._kept.clear()
+
+    def data_received(self, data: bytes) -> None:
+        through, kept = data[: self._left], data[self._left :]
+        self._left -= len(through)
+        if through:
+            self._received(through)
+        if kept:
+            self._kept.append(kept)
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool | None:
+        return self._behind.eof_received() if isinstance(self._behind, asyncio.Protocol) else None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._behind.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._behind.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._behind.resume_writing()
+
+    def _received(self, data: bytes) -> None:
+        if isinstance(self._behind, asyncio.Protocol):
+            self._behind.data_received(data)
+
+
+class Outlet:
+    """Takes frames without waiting. ``ready`` is for those who have many, and can wait."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self._socket = socket
+        self._frames: asyncio.Queue[bytes] = asyncio.Queue()
+        self._bytes = 0
+        self._full = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._ready.set()
+
+    def put(self, frame: bytes) -> None:
+        """Send it after those before it."""
+        if self._frames.qsize() >= _MOST_WAITING or (self._bytes and self._bytes + len(frame) > _MOST_BYTES):
+            self._full.set()
+            return
+        self._bytes += len(frame)
+        self._frames.put_nowait(frame)
+        if self._bytes > _LITTLE_WAITING:
+            self._ready.clear()
+
+    async def ready(self) -> None:
+        """Until the client has read nearly all that was put."""
+        await self._ready.wait()
+
+    async def run(self) -> None:
+        """Send, until the client has gone or has read too little."""
+        sending, full = asyncio.create_task(self._send()), asyncio.create_task(self._full.wait())
+        try:
+            await asyncio.wait((sending, full), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, full):
+                task.cancel()
+            await asyncio.gather(sending, full, return_exceptions=True)
+        await self._socket.close(code=WSCloseCode.TRY_AGAIN_LATER)
+
+    async def _send(self) -> None:
+        while True:
+            frame = await self._frames.get()
+            try:
+                await self._socket.send_bytes(frame)
+            except (ConnectionError, RuntimeError):
+                return  # the client has gone
+            self._bytes -= len(frame)
+            if self._bytes <= _LITTLE_WAITING:
+                self._ready.set()
 
 
 class _UnderWay:

@@ -4,17 +4,39 @@ The words of an answer come into the index with what is asked after it, or when 
 answer is on the disk in half the time.
 """
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.scripts import DENSE
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
-from transcript_mcp.assistant.words import scope_word, spaced
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.contract import Database
     from nanobot_transcript.sql.dialect import Shelf
 
-__all__ = ["SCHEMA", "index", "index_later", "index_new", "is_indexed", "opened"]
+__all__ = ["SCHEMA", "expression", "index", "index_later", "index_new", "is_indexed", "opened"]
+
+_APART: Final = re.compile(f"([{DENSE}\U00020000-\U0003ffff])")
+_WORD: Final = re.compile(r"[^\W_]+")
+_LONGEST_SEARCH: Final = 200
+_MOST_WORDS: Final = 16
+
+
+def spaced(text: str) -> str:
+    """The text with a space round each character of a script that sets none, so that each is a word of the index.
+
+    >>> spaced("发布 ｖ２")
+    ' 发  布  v2'
+    """
+    return text if text.isascii() else _APART.sub(r" \1 ", unicodedata.normalize("NFKC", text))
+
+
+def scope_word(scope: str) -> str:
+    """A scope as one word of the index, so that a search looks at its own records only."""
+    return f"s{scope.encode().hex()}"
+
 
 _BUSY: Final = 10.0
 
@@ -176,6 +198,20 @@ _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
 def opened(shelf: "Shelf") -> "Database":
     """The questions on a shelf, in a folder as ``assistant.sqlite3``."""
     return shelf.database("assistant", SCHEMA, file="assistant.sqlite3", lock=".assistant.lock", busy=_BUSY)
+
+
+def expression(text: str, scopes: tuple[str, ...]) -> str | None:
+    """The right side of MATCH: all words of the text, each run of Chinese as a phrase. None without a word.
+
+    Each word is quoted, so nothing that a person types reaches SQLite's parser.
+    """
+    phrases = []
+    for piece in text[:_LONGEST_SEARCH].split()[:_MOST_WORDS]:
+        words = _WORD.findall(spaced(piece))
+        if words:
+            phrases.append(f'"{" ".join(words)}"')
+    where = " OR ".join(f'"{scope_word(scope)}"' for scope in scopes)
+    return f"scope:({where}) AND {{text answer}}:({' AND '.join(phrases)})" if phrases and scopes else None
 
 
 def is_indexed(connection: Sql) -> bool:
