@@ -19,7 +19,7 @@ from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, Stage
 from transcript_channels.feishu import text_of
 from transcript_mcp.assistant.group_cards import question_card
-from transcript_mcp.assistant.values import Choice, Option, Question
+from transcript_mcp.assistant.values import Choices, Option, Question
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -257,7 +257,7 @@ def post_card(home: WebHome, question: Question, message_id: str) -> None:
 
 
 def question(agent: Agent, text: str, *options: str, multiple: bool = False) -> Question:
-    choices = (Choice("", options=tuple(map(Option, options)), multiple=multiple),) if options else ()
+    choices = (Choices("", options=tuple(map(Option, options)), multiple=multiple),) if options else ()
     return Question("local", "q", "question", text, agent=agent.name, project="/srv/shop", choices=choices)
 
 

@@ -18,7 +18,7 @@ from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, 
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Choice, Content, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Option, Question
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
@@ -110,7 +110,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
     outbox = Outbox(two.store_dir)
     async with GroupQuestions(assistant, outbox, two.store.members).running():
         for number, (said, answer) in enumerate((("", "Ship it"), ("2", "Wait"))):
-            choices = (Choice("?", options=(Option("Ship it"), Option("Wait"))),)
+            choices = (Choices("?", options=(Option("Ship it"), Option("Wait"))),)
             after = len(group.messages)
             question = Question("s", str(number), "question", "Ship it now?", fetched=True, choices=choices)
             await assistant.ask(question)

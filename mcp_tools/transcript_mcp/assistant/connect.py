@@ -87,7 +87,7 @@ _CODECS: Final[Mapping[str, tuple[_Read, Callable[[Message], bytes]]]] = {
 
 def routes(assistant: Assistant, tokens: Tokens) -> Iterable[web.AbstractRouteDef]:
     """Connect's calls and ``/ws``. Tokens are looked at here, where they stand: in the payloads."""
-    calls, sockets = Calls(assistant, tokens), Sockets(Screens(assistant, tokens))
+    calls, sockets = ConnectCalls(assistant, tokens), Sockets(Screens(assistant, tokens))
     return [
         web.route("*", f"/{{service:{PACKAGE}\\.[A-Za-z]+}}/{{method}}", calls.handle),
         web.get("/ws", sockets.handle),
@@ -95,7 +95,7 @@ def routes(assistant: Assistant, tokens: Tokens) -> Iterable[web.AbstractRouteDe
     ]
 
 
-class RefusedError(Exception):
+class ConnectError(Exception):
     """A call that ends with one of Connect's error codes."""
 
     def __init__(self, code: str, message: str, **headers: str) -> None:
@@ -114,7 +114,7 @@ class _Method:
     in_head: bool = False
 
 
-class Calls:
+class ConnectCalls:
     """Answers calls of the two services."""
 
     def __init__(self, assistant: Assistant, tokens: Tokens) -> None:
@@ -183,7 +183,7 @@ class Calls:
             answer = await self._waits.until(request, work, _seconds(request.headers.get("Connect-Timeout-Ms")))
         except wire.UnreadableError as error:
             return refusal("invalid_argument", f"{error}.")
-        except RefusedError as error:
+        except ConnectError as error:
             return refusal(error.code, str(error), **error.headers)
         except ClientLeftError:
             return refusal("canceled", "The caller has disconnected.")
@@ -200,10 +200,10 @@ class Calls:
         return response
 
     async def _message(self, request: web.Request, method: _Method, read: _Read) -> Message:
-        """What the request says. Raises RefusedError, UnreadableError and TokenRefusedError."""
+        """What the request says. Raises ConnectError, UnreadableError and TokenRefusedError."""
         admit = _everything if method.in_head else self._admit
         if request.headers.get("Content-Encoding", "identity").lower() not in ("identity", "gzip"):
-            raise RefusedError("unimplemented", "Send the body plain or as gzip.")
+            raise ConnectError("unimplemented", "Send the body plain or as gzip.")
         async with AsyncExitStack() as taken:
             with _readable():
                 body = await taken.enter_async_context(self._arrivals.body(request, method.most))
@@ -279,19 +279,19 @@ def _everything(_document: dict[str, Any]) -> None:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """What goes wrong while a body is read, in Connect's words. Raises RefusedError."""
+    """What goes wrong while a body is read, in Connect's words. Raises ConnectError."""
     try:
         yield
     except BodyTooLargeError as error:
-        raise RefusedError("resource_exhausted", str(error)) from error
+        raise ConnectError("resource_exhausted", str(error)) from error
     except CrowdedError as error:
-        raise RefusedError("unavailable", "Too many requests are arriving; try again.") from error
+        raise ConnectError("unavailable", "Too many requests are arriving; try again.") from error
     except TimeoutError as error:  # the hub bounds how long a body takes
-        raise RefusedError("deadline_exceeded", "The request did not arrive in time.") from error
+        raise ConnectError("deadline_exceeded", "The request did not arrive in time.") from error
     except ConnectionError as error:
-        raise RefusedError("canceled", "The caller has disconnected.") from error
+        raise ConnectError("canceled", "The caller has disconnected.") from error
     except (web.RequestPayloadError, HttpProcessingError) as error:
-        raise RefusedError("invalid_argument", "The body cannot be decompressed.") from error
+        raise ConnectError("invalid_argument", "The body cannot be decompressed.") from error
 
 
 def _seconds(milliseconds: str | None) -> float | None:

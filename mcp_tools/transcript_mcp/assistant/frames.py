@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import by_the_clock
 from transcript_mcp.assistant import proto, wire
 from transcript_mcp.assistant.rules import clean
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Kind, Option, Question, text_of
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Kind, Option, Question, text_of
 
 __all__ = [
     "RequestMessage",
@@ -279,12 +279,12 @@ def _bytes(encoded: str) -> bytes:
         raise wire.UnreadableError("the data of a picture or a sound is not base64") from error
 
 
-def _choice(choice: proto.Question) -> Choice:
+def _choice(choice: proto.Question) -> Choices:
     options = tuple(Option(each.label, each.description) for each in choice.options)
-    return Choice(choice.question, choice.header, options, choice.multiple, choice.custom)
+    return Choices(choice.question, choice.header, options, choice.multiple, choice.custom)
 
 
-def _wire_choice(choice: Choice) -> proto.Question:
+def _wire_choice(choice: Choices) -> proto.Question:
     options = [proto.QuestionOption(label=each.label, description=each.description) for each in choice.options]
     return proto.Question(
         question=choice.question,

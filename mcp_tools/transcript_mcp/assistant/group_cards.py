@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanobot_transcript.scripts import DENSE, folded
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Question, text_of
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Question, text_of
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 
@@ -128,7 +128,7 @@ def wrong_choice(question: Question) -> str:
     return _words_of(question)["wrong"].format(count=len(choice.options) if choice else 0)
 
 
-def _picked(choice: Choice, numbers: Sequence[str]) -> list[Content]:
+def _picked(choice: Choices, numbers: Sequence[str]) -> list[Content]:
     places = [int(number) for number in numbers if number.isascii() and number.isdigit()]
     if not places or len(places) != len(numbers) or not all(1 <= place <= len(choice.options) for place in places):
         return []
@@ -137,19 +137,19 @@ def _picked(choice: Choice, numbers: Sequence[str]) -> list[Content]:
     return [Content("text", choice.options[place - 1].label) for place in dict.fromkeys(places)]
 
 
-def _choice(question: Question) -> Choice | None:
+def _choice(question: Question) -> Choices | None:
     """The one list to choose from; a form of several questions is for the page."""
     only = question.choices[0] if len(question.choices) == 1 else None
     return only if only is not None and only.options else None
 
 
-def _how(choice: Choice | None) -> str:
+def _how(choice: Choices | None) -> str:
     if choice is None:
         return "how"
     return "press_or_say" if choice.custom else "press"
 
 
-def _answers(choice: Choice, done: str) -> list[dict[str, Any]]:
+def _answers(choice: Choices, done: str) -> list[dict[str, Any]]:
     if len(choice.options) > _MOST_BUTTONS:
         return []
     numbered = [
@@ -163,12 +163,12 @@ def _answers(choice: Choice, done: str) -> list[dict[str, Any]]:
     return [{"tag": "form", "name": "answer", "elements": [picking, send]}]
 
 
-def _is_all_on_buttons(choice: Choice, buttons: Sequence[Any]) -> bool:
+def _is_all_on_buttons(choice: Choices, buttons: Sequence[Any]) -> bool:
     short = all(not option.description and len(option.label) < _LONGEST_LABEL - 10 for option in choice.options)
     return short and not choice.multiple and bool(buttons)
 
 
-def _numbered(choice: Choice) -> list[str]:
+def _numbered(choice: Choices) -> list[str]:
     lines: list[str] = []
     for at, option in enumerate(choice.options, 1):
         about = f" — {_shown(option.description, 300)}" if option.description else ""

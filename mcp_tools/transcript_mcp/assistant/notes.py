@@ -27,7 +27,7 @@ from transcript_mcp.door.identity import Caller, Tokens
 from transcript_mcp.room import Addressee
 from transcript_mcp.sdk import Content
 
-__all__ = ["AgentNotes", "Lent", "Unasked"]
+__all__ = ["AgentNotes", "Lent", "WaitingNotes"]
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Lent:
     arrived: Callable[[bool], None]
 
 
-class Unasked:
+class WaitingNotes:
     """Messages by agent, for one event loop. ``begin`` comes before all, ``tell`` spreads news."""
 
     def __init__(
@@ -191,7 +191,7 @@ class _Shown:
 class AgentNotes:
     """``Notes``. ``largest`` bounds what comes with a message, in bytes."""
 
-    def __init__(self, unasked: Unasked, tokens: Tokens, largest: int) -> None:
+    def __init__(self, unasked: WaitingNotes, tokens: Tokens, largest: int) -> None:
         self._unasked = unasked
         self._tokens = tokens
         self._largest = largest

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.values import Choice, Content, Question
+from transcript_mcp.assistant.values import Choices, Content, Question
 
 __all__ = ["check_answer"]
 
@@ -35,7 +35,7 @@ def check_answer(question: Question, contents: Sequence[Content]) -> None:
         )
 
 
-def _is_chosen(choices: Sequence[Choice], text: str) -> bool:
+def _is_chosen(choices: Sequence[Choices], text: str) -> bool:
     if any(_is_original(choice, text) for choice in choices):
         return True
     places, ends = {0}, set[int]()
@@ -47,7 +47,7 @@ def _is_chosen(choices: Sequence[Choice], text: str) -> bool:
     return len(text) in ends
 
 
-def _ends(choice: Choice, text: str, start: int) -> set[int]:
+def _ends(choice: Choices, text: str, start: int) -> set[int]:
     """Where this choice's options may end, which are said from here on."""
     labels, ends, seen = _labels(choice), set[int](), set[int]()
     to_see = {start + len(head) for head in ("", f"{_title(choice)}: ") if text.startswith(head, start)}
@@ -63,14 +63,14 @@ def _ends(choice: Choice, text: str, start: int) -> set[int]:
     return ends
 
 
-def _is_original(choice: Choice, text: str) -> bool:
+def _is_original(choice: Choices, text: str) -> bool:
     return any(f"Q: {_title(choice)}\nA: {label}" in text for label in _labels(choice))
 
 
-def _labels(choice: Choice) -> set[str]:
+def _labels(choice: Choices) -> set[str]:
     said = [option.label for option in choice.options]
     return {each for label in said for each in (label, label.strip(), _RECOMMENDED.sub("", label).strip())} - {""}
 
 
-def _title(choice: Choice) -> str:
+def _title(choice: Choices) -> str:
     return choice.header or choice.question

@@ -15,7 +15,7 @@ from transcript_mcp.assistant.limits import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
 from transcript_mcp.assistant.tables import expression, index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.values import (
-    Choice,
+    Choices,
     Content,
     Ending,
     HistoryPage,
@@ -74,7 +74,7 @@ _FREE: Final = f"scope = ? AND project = ? AND agent = ? AND taken_by = '' AND {
 _LENT: Final = f"taken_by <> '' AND {_WAITING}"
 _TAKEN: Final = "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq"
 
-_CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choice, ...])
+_CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choices, ...])
 _CONTENTS: Final = msgspec.msgpack.Decoder(tuple[Content, ...])
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.platform import chat_key
 from nanobot_transcript.session_key import split
-from transcript_mcp.assistant.values import Choice, Option, Question
+from transcript_mcp.assistant.values import Choices, Option, Question
 
 __all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "group_chat", "is_id", "size_of"]
 
@@ -80,7 +80,7 @@ def size_of(question: Question) -> int:
     return len(question.text.encode()) + 4 * sum(_lengths(question.choices))
 
 
-def _choices(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+def _choices(choices: Sequence[Choices]) -> tuple[Choices, ...]:
     if len(choices) > _MOST_CHOICES or sum(len(choice.options) for choice in choices) > _MOST_OPTIONS:
         raise InvalidQuestionError(
             f"A question may have at most {_MOST_CHOICES} choices, with {_MOST_OPTIONS} options in total.",
@@ -92,7 +92,7 @@ def _choices(choices: Sequence[Choice]) -> tuple[Choice, ...]:
             hint="Explain in the question, and keep the options short.",
         )
     return tuple(
-        Choice(
+        Choices(
             clean(choice.question),
             clean(choice.header),
             tuple(Option(clean(option.label), clean(option.description)) for option in choice.options),
@@ -103,6 +103,6 @@ def _choices(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     )
 
 
-def _lengths(choices: Sequence[Choice]) -> list[int]:
+def _lengths(choices: Sequence[Choices]) -> list[int]:
     said = [len(choice.question) + len(choice.header) for choice in choices]
     return said + [len(each.label) + len(each.description) for choice in choices for each in choice.options]

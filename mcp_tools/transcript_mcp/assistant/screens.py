@@ -21,7 +21,15 @@ from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.ids import ShownIds
 from transcript_mcp.assistant.rules import clean_name
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import DEFAULT_LIMIT, Answer, Event, HistoryPage, HistoryQuery, Inquiry, Question
+from transcript_mcp.assistant.values import (
+    DEFAULT_LIMIT,
+    Event,
+    GivenAnswer,
+    HistoryPage,
+    HistoryQuery,
+    Inquiry,
+    Question,
+)
 from transcript_mcp.door.identity import Tokens
 
 __all__ = ["REPLIES", "Screen", "Screens"]
@@ -65,7 +73,7 @@ class Screens:
         self._ids = ShownIds(tokens.shared)
         self._aside = Aside()
         self._screens: dict[str, Screen] = {}
-        self._replies: list[tuple[Screen, str, Answer]] = []
+        self._replies: list[tuple[Screen, str, GivenAnswer]] = []
         self._answering: asyncio.Task[None] | None = None
         self._endings: list[Event] = []
         self._counting: set[asyncio.Task[None]] = set()
@@ -109,7 +117,7 @@ class Screens:
 
         What is returned ends when that is done; None for a frame that is wrong, which the client is told.
         """
-        answer: Answer | None = None
+        answer: GivenAnswer | None = None
         with self._telling(screen, frame.Cmd):
             answer = await self._said(screen, frame)
         if answer is None:
@@ -155,7 +163,7 @@ class Screens:
             if screen.unshown:  # it may have ended meanwhile
                 self._show(screen.unshown.pop(next(iter(screen.unshown))), (screen,))
 
-    async def _said(self, screen: Screen, frame: proto.WebsocketMessage) -> Answer:
+    async def _said(self, screen: Screen, frame: proto.WebsocketMessage) -> GivenAnswer:
         """What a reply says. Raises TranscriptError and UnreadableError."""
         if screen.scopes is None:
             raise _not_logged_in()
@@ -167,7 +175,7 @@ class Screens:
         contents = await self._aside(response.ByteSize(), frames.reply_of, response)
         shown = request.ID or response.ID
         key = self._ids.key_of(screen.scopes, shown) or await self._assistant.key_of(screen.scopes, shown)
-        return Answer(*key, contents, screen.nickname, "web", screen.id, response.IsError)
+        return GivenAnswer(*key, contents, screen.nickname, "web", screen.id, response.IsError)
 
     async def _answer(self) -> None:
         replies, self._replies = self._replies, []

@@ -15,20 +15,20 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
-from transcript_mcp.assistant.notes import Unasked
+from transcript_mcp.assistant.notes import WaitingNotes
 from transcript_mcp.assistant.open_questions import Holding, Key, TimeUp, seconds_left
 from transcript_mcp.assistant.options import check_answer
 from transcript_mcp.assistant.rules import checked, clean_name, group_chat
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
 from transcript_mcp.assistant.values import (
-    Answer,
+    AnswerOutcome,
     Content,
     Ending,
     Event,
+    GivenAnswer,
     HistoryPage,
     HistoryQuery,
     Inquiry,
-    Outcome,
     Question,
     text_of,
 )
@@ -55,7 +55,7 @@ class Desk(Protocol):
 
     async def answer(
         self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str
-    ) -> Outcome | None: ...
+    ) -> AnswerOutcome | None: ...
 
     async def withdraw(self, scope: str, id: str) -> Inquiry: ...
 
@@ -86,7 +86,7 @@ class Assistant:
         self._chat = chat
         self._overdue = overdue
         self._holding = Holding(self._expire, grace=grace)
-        self.unasked = Unasked(store, self._load, self._tell, lease=lease)
+        self.unasked = WaitingNotes(store, self._load, self._tell, lease=lease)
         self._listeners: list[Listener] = [self.unasked.heard]
         self._loading = asyncio.Lock()
         self._loaded = False
@@ -138,19 +138,19 @@ class Assistant:
         where: str,
         origin: str = "",
         refuses: bool = False,
-    ) -> Outcome:
+    ) -> AnswerOutcome:
         """Answer a question or confirm a report. The first answer counts; what comes of it says whose that was.
 
         With ``refuses`` it ends with an error in place of an answer: its contents say why, or there are none.
         What is said to a report that wants no answer becomes a message to its agent. ``origin`` is the connection that
         needs not be told. Raises UnknownQuestionError and InvalidQuestionError.
         """
-        (outcome,) = await self.answer_all([Answer(scope, id, tuple(contents), by, where, origin, refuses)])
+        (outcome,) = await self.answer_all([GivenAnswer(scope, id, tuple(contents), by, where, origin, refuses)])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    async def answer_all(self, answers: Sequence[Answer]) -> Sequence[Outcome | Exception]:
+    async def answer_all(self, answers: Sequence[GivenAnswer]) -> Sequence[AnswerOutcome | Exception]:
         """Answer many, as ``answer`` does one; what that would raise stands for the outcome."""
         await self._load()
         wrong = [self._wrong(answer) for answer in answers]
@@ -267,7 +267,7 @@ class Assistant:
         if new:
             self._tell(Event("asked", record))
 
-    def _wrong(self, answer: Answer) -> InvalidQuestionError | None:
+    def _wrong(self, answer: GivenAnswer) -> InvalidQuestionError | None:
         """What is wrong with an answer."""
         if answer.refuses:
             return None
@@ -281,7 +281,7 @@ class Assistant:
             return error
         return None
 
-    async def _say(self, answer: Answer, report: Ended | Exception) -> Outcome | Exception:
+    async def _say(self, answer: GivenAnswer, report: Ended | Exception) -> AnswerOutcome | Exception:
         """What is said to a report that wants no answer becomes a message."""
         assert isinstance(report, tuple)
         record, _ = report
@@ -293,7 +293,7 @@ class Assistant:
             await self.write(written, files, by=answer.by, where=answer.where)
         except TranscriptError as error:
             return error
-        return Outcome(True, record)
+        return AnswerOutcome(True, record)
 
     def _end_of(self, scope: str, id: str, ending: Ending, origin: str = "") -> End:
         held = self._holding.get(scope, id)
@@ -381,14 +381,14 @@ class Assistant:
             logger.error("the assistant failed", exc_info=error)
 
 
-def _outcome(ended: Ended | Exception) -> Outcome | Exception | None:
+def _outcome(ended: Ended | Exception) -> AnswerOutcome | Exception | None:
     """What came of an answer that was right; None where it has yet to be written down as a message."""
     if isinstance(ended, Exception):
         return ended
     if ended is None or ended[0].question.kind == "message":
         return _unknown()
     record, first = ended
-    return Outcome(first, record) if first or record.state != "notified" else None
+    return AnswerOutcome(first, record) if first or record.state != "notified" else None
 
 
 def _id_of(*parts: Any) -> str:

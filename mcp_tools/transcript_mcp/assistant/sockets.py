@@ -59,7 +59,7 @@ class Sockets:
             return web.Response(status=426, headers={"Upgrade": "websocket"}, text="This is a WebSocket.\n")
         if self._open >= self._most or request.transport is None:
             return web.Response(status=503, headers={"Retry-After": "10"}, text="Too many sockets are open.\n")
-        gate = Gate(request.transport, SMALL)
+        gate = ByteGate(request.transport, SMALL)
         self._open += 1
         try:
             await socket.prepare(request)
@@ -68,8 +68,8 @@ class Sockets:
             self._open -= 1
         return socket
 
-    async def _serve(self, socket: web.WebSocketResponse, gate: "Gate") -> None:
-        outlet = Outlet(socket)
+    async def _serve(self, socket: web.WebSocketResponse, gate: "ByteGate") -> None:
+        outlet = FrameQueue(socket)
         screen = self._screens.connect(outlet.put, outlet.ready)
         writing = asyncio.create_task(outlet.run())
         replies = _UnderWay()
@@ -114,7 +114,7 @@ class Sockets:
             await self._screens.handle(screen, frame)
 
 
-class Gate(asyncio.Protocol):
+class ByteGate(asyncio.Protocol):
     """Stands before who serves a connection, and lets ``most`` bytes through; the others wait in the socket.
 
     A WebSocket may have frames of any length later, and nothing in its server says how long they may be until then.
@@ -161,7 +161,7 @@ class Gate(asyncio.Protocol):
             self._behind.data_received(data)
 
 
-class Outlet:
+class FrameQueue:
     """Takes frames without waiting. ``ready`` is for those who have many, and can wait."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:

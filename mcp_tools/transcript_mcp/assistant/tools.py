@@ -17,7 +17,7 @@ from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.assistant import frames
 from transcript_mcp.assistant.rules import clean
 from transcript_mcp.assistant.service import Desk
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
 from transcript_mcp.assistant.views import shown
 from transcript_mcp.sdk import Context, Result, Server
 
@@ -108,10 +108,10 @@ class Tools:
         The person sees the question on a page and answers with text, one of the options, pictures or files. When nobody
         answers in time, you are told so: stop then.
         """
-        choices: tuple[Choice, ...] = ()
+        choices: tuple[Choices, ...] = ()
         if options:
             listed = tuple(Option(each) for each in options)
-            choices = (Choice(question, options=listed, multiple=multiple, custom=free_text),)
+            choices = (Choices(question, options=listed, multiple=multiple, custom=free_text),)
         asked = Question(
             scope=self._scope_of(ctx),
             id=id or uuid4().hex,
@@ -255,7 +255,7 @@ async def answer_by_form(desk: Desk, question: Question, ctx: Context) -> None:
         logger.warning("The client's form could not answer a question: %s", error)
 
 
-def form_of(choice: Choice | None) -> dict[str, Any]:
+def form_of(choice: Choices | None) -> dict[str, Any]:
     """The flat JSON schema of the form: a field for each option where several may be chosen, and one for own words."""
     fields: dict[str, Any] = {}
     if choice is not None and choice.multiple:
@@ -271,7 +271,7 @@ def form_of(choice: Choice | None) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": required}
 
 
-def said_in(choice: Choice | None, fields: dict[str, Any]) -> str:
+def said_in(choice: Choices | None, fields: dict[str, Any]) -> str:
     """What a filled form says, as the pages would say it; "" for nothing that the question allows."""
     chosen: list[str] = []
     if choice is not None:

@@ -7,17 +7,17 @@ import msgspec
 from nanobot_transcript.coordination.clock import Moment
 
 __all__ = [
-    "Answer",
-    "Choice",
+    "AnswerOutcome",
+    "Choices",
     "Content",
     "Ending",
     "Event",
+    "GivenAnswer",
     "HistoryPage",
     "HistoryQuery",
     "Inquiry",
     "Kind",
     "Option",
-    "Outcome",
     "Question",
     "State",
     "text_of",
@@ -51,7 +51,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     description: str = ""
 
 
-class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+class Choices(msgspec.Struct, frozen=True, omit_defaults=True):
     """What may be chosen: one of the options or several (``multiple``), in own words too with ``custom``."""
 
     question: str
@@ -79,7 +79,7 @@ class Question(msgspec.Struct, frozen=True):
     agent: str = ""
     model: str = ""
     client: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Choices, ...] = ()
     timeout: int = 600
     expects: bool = True
     fetched: bool = False
@@ -127,7 +127,7 @@ class Inquiry(msgspec.Struct, frozen=True):
         return self.state in ("answered", "refused")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class GivenAnswer(msgspec.Struct, frozen=True):
     """What somebody says to the question or report ``id`` of a scope. ``origin`` is the connection that needs not be
     told of it. With ``refuses`` it is an error in place of an answer, and may have no content.
     """
@@ -151,7 +151,7 @@ class Answer(msgspec.Struct, frozen=True):
         return Ending("refused" if self.refuses else "answered", self.by, self.where, self.contents)
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class AnswerOutcome(msgspec.Struct, frozen=True):
     """What came of an answer: whether it was the first, and how the question stands now."""
 
     accepted: bool

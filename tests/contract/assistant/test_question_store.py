@@ -9,7 +9,7 @@ from contract.assistant.conftest import MakeStore
 from msgspec.structs import replace
 
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
-from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Inquiry, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Ending, HistoryQuery, Inquiry, Option, Question
 
 ASKED = Question(
     scope="assistant/ada",
@@ -21,7 +21,7 @@ ASKED = Question(
     agent="Alpha",
     model="opus",
     client="claude-code",
-    choices=(Choice("which?", "Window", (Option("Wednesday", "quiet"), Option("周五")), multiple=True, custom=False),),
+    choices=(Choices("which?", "Window", (Option("Wednesday", "quiet"), Option("周五")), multiple=True, custom=False),),
     timeout=90,
     chat="feishu:oc_1",
 )
@@ -269,7 +269,7 @@ async def test_a_page_of_the_history_counts_bytes_and_options(store: QuestionSto
     # signs of three bytes each that are no words: nothing of them has to be indexed
     options = tuple(Option(str(number), "…" * 50_000) for number in range(2))
     for number in range(20):
-        long = {"text": "—" * 100_000, "choices": (Choice("Which?", options=options),)}
+        long = {"text": "—" * 100_000, "choices": (Choices("Which?", options=options),)}
         await store.put(other(id=f"q{number}", **long), "waiting")
     page = await store.history(("assistant/ada",), HistoryQuery(limit=200))
     assert page.next_before

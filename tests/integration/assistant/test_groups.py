@@ -16,13 +16,13 @@ from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
 
 if TYPE_CHECKING:
     from nanobot_transcript.entry import Entry
 
 CHAT = "feishu:oc_1"
-CHOICES = (Choice("?", options=(Option("Yes"), Option("No")), custom=False),)
+CHOICES = (Choices("?", options=(Option("Yes"), Option("No")), custom=False),)
 
 
 class Group:

@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.rules import checked, group_chat
-from transcript_mcp.assistant.values import Choice, Option, Question
+from transcript_mcp.assistant.values import Choices, Option, Question
 
 ASKED = Question("s", "q1", "question", "Which?")
 
 
 def with_options(*labels: str, times: int = 1) -> Question:
-    return replace(ASKED, choices=(Choice("Which?", options=tuple(map(Option, labels))),) * times)
+    return replace(ASKED, choices=(Choices("Which?", options=tuple(map(Option, labels))),) * times)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_options_are_in_characters_that_have_bytes() -> None:
         with_options(*["x"] * 501),
         with_options(times=51),
         with_options("x", times=51),
-        replace(ASKED, choices=(Choice("x" * 50_001, "y" * 50_000),)),
+        replace(ASKED, choices=(Choices("x" * 50_001, "y" * 50_000),)),
     ],
 )
 def test_more_choices_than_anybody_reads_are_refused(asked: Question) -> None:
@@ -80,5 +80,5 @@ def test_what_can_be_no_chat_is_refused(chat: str) -> None:
 
 
 def test_a_choice_of_which_no_more_is_said_takes_one_option_or_own_words() -> None:
-    assert msgspec.json.decode(b'{"question":"?"}', type=Choice) == Choice("?", "", (), multiple=False, custom=True)
-    assert msgspec.json.decode(msgspec.json.encode(Choice("?", multiple=True)))["multiple"] is True
+    assert msgspec.json.decode(b'{"question":"?"}', type=Choices) == Choices("?", "", (), multiple=False, custom=True)
+    assert msgspec.json.decode(msgspec.json.encode(Choices("?", multiple=True)))["multiple"] is True

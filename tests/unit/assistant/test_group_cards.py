@@ -7,13 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
 
 OPTIONS = (Option("Ship it"), Option("Wait", "until Monday"), Option("2"))
 ASKED = Question("s", "1", "question", "Ship it now?", project="/srv/shop", agent="Claude")
-ONE = replace(ASKED, choices=(Choice("?", options=OPTIONS),))
-STRICT = replace(ASKED, choices=(Choice("?", options=OPTIONS, custom=False),))
-SEVERAL = replace(ASKED, choices=(Choice("?", options=OPTIONS, multiple=True),))
+ONE = replace(ASKED, choices=(Choices("?", options=OPTIONS),))
+STRICT = replace(ASKED, choices=(Choices("?", options=OPTIONS, custom=False),))
+SEVERAL = replace(ASKED, choices=(Choices("?", options=OPTIONS, multiple=True),))
 
 
 def texts(contents: list[Content]) -> list[str]:
@@ -37,9 +37,9 @@ def test_the_card_says_who_asks_what_and_how_to_answer() -> None:
 
 
 def test_options_that_fit_on_their_buttons_stand_there_alone() -> None:
-    short = replace(ASKED, choices=(Choice("?", options=(Option("Yes"), Option("No"))),))
+    short = replace(ASKED, choices=(Choices("?", options=(Option("Yes"), Option("No"))),))
     assert "**1.**" not in json.dumps(question_card(short))
-    long = replace(ASKED, choices=(Choice("?", options=(Option("Yes"), Option("No" * 60))),))
+    long = replace(ASKED, choices=(Choices("?", options=(Option("Yes"), Option("No" * 60))),))
     assert "**1.** Yes" in json.dumps(question_card(long))
 
 
@@ -51,7 +51,7 @@ def test_a_chinese_question_gets_chinese_words() -> None:
 
 def test_an_agents_text_mentions_nobody_and_loads_no_picture() -> None:
     text = "<at id=all></at> ![x](http://a.example/p.png) <AT user_id='ou_1'>"
-    question = replace(ASKED, text=text, choices=(Choice("?", options=(Option(text, text),)),), agent=text)
+    question = replace(ASKED, text=text, choices=(Choices("?", options=(Option(text, text),)),), agent=text)
     said = Inquiry(question, 1, 0.0, "answered", by=text, contents=(Content("text", text),))
     for card in (
         question_card(question),
@@ -119,7 +119,9 @@ def test_the_form_of_several_options_is_understood() -> None:
 
 
 def test_many_options_have_numbers_and_no_buttons_and_a_huge_text_is_cut() -> None:
-    many = replace(ASKED, text="x" * 100_000, choices=(Choice("?", options=tuple(Option(f"o{n}") for n in range(30))),))
+    many = replace(
+        ASKED, text="x" * 100_000, choices=(Choices("?", options=tuple(Option(f"o{n}") for n in range(30))),)
+    )
     card = question_card(many)
     assert elements(card, "button") == []
     assert texts(replied(many, "30")) == ["o29"]
@@ -131,7 +133,7 @@ def test_many_options_have_numbers_and_no_buttons_and_a_huge_text_is_cut() -> No
 def test_no_question_makes_a_card_that_the_platform_refuses(count: int, *, multiple: bool) -> None:
     options = tuple(Option("选" * 5000, "说" * 5000) for _ in range(count))
     huge = replace(
-        ASKED, text="问" * 1_000_000, agent="名" * 1000, choices=(Choice("?", options=options, multiple=multiple),)
+        ASKED, text="问" * 1_000_000, agent="名" * 1000, choices=(Choices("?", options=options, multiple=multiple),)
     )
     record = Inquiry(huge, 1, 0.0, "answered", by="名" * 1000, contents=(Content("text", "答" * 100_000),))
     for card in (question_card(huge), closed_card(record)):

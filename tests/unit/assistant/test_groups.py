@@ -21,10 +21,10 @@ from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
 
 CHAT = "feishu:oc_1"
-CHOICES = (Choice("?", options=(Option("Yes"), Option("No")), custom=False),)
+CHOICES = (Choices("?", options=(Option("Yes"), Option("No")), custom=False),)
 
 
 class Members(FileMembers):

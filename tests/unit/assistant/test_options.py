@@ -4,11 +4,11 @@ import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.options import check_answer
-from transcript_mcp.assistant.values import Choice, Content, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Option, Question
 
 
-def choice(*labels: str, header: str = "", multiple: bool = False, custom: bool = False) -> Choice:
-    return Choice("Which?", header, tuple(map(Option, labels)), multiple, custom)
+def choice(*labels: str, header: str = "", multiple: bool = False, custom: bool = False) -> Choices:
+    return Choices("Which?", header, tuple(map(Option, labels)), multiple, custom)
 
 
 ONE = (choice("red", "dark blue, or so", " 绿 ", "grey (Recommended)"),)
@@ -16,7 +16,7 @@ SEVERAL = (choice("a", "a, b", "b", multiple=True),)
 FORM = (choice("red", "blue", header="Colour"), choice("S", "L", header="Size", multiple=True))
 
 
-def answer(choices: tuple[Choice, ...], *contents: str | Content) -> None:
+def answer(choices: tuple[Choices, ...], *contents: str | Content) -> None:
     said = [Content("text", each) if isinstance(each, str) else each for each in contents]
     check_answer(Question("s", "q1", "question", "Which?", choices=choices), said)
 
@@ -46,7 +46,7 @@ def answer(choices: tuple[Choice, ...], *contents: str | Content) -> None:
     ],
 )
 def test_what_pages_groups_and_forms_say_of_options_is_taken(
-    choices: tuple[Choice, ...], contents: list[str | Content]
+    choices: tuple[Choices, ...], contents: list[str | Content]
 ) -> None:
     answer(choices, *contents)
 
@@ -69,14 +69,14 @@ def test_what_pages_groups_and_forms_say_of_options_is_taken(
         (FORM, ["Colour: red\n\nas you like"]),
     ],
 )
-def test_anything_else_is_refused_with_the_options(choices: tuple[Choice, ...], contents: list[str | Content]) -> None:
+def test_anything_else_is_refused_with_the_options(choices: tuple[Choices, ...], contents: list[str | Content]) -> None:
     with pytest.raises(InvalidQuestionError) as refused:
         answer(choices, *contents)
     assert choices[0].options[0].label in refused.value.hint
 
 
 @pytest.mark.parametrize("choices", [(), (choice("red", custom=True),), (choice(),), (*ONE, choice("x", custom=True))])
-def test_own_words_are_taken_where_they_are_welcome(choices: tuple[Choice, ...]) -> None:
+def test_own_words_are_taken_where_they_are_welcome(choices: tuple[Choices, ...]) -> None:
     answer(choices, "neither")
 
 

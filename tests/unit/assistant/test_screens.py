@@ -11,7 +11,7 @@ from transcript_mcp.assistant import proto, wire
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.screens import Screen, Screens
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Answer, Content, Event, Question
+from transcript_mcp.assistant.values import Content, Event, GivenAnswer, Question
 from transcript_mcp.door.identity import Tokens
 
 TOKEN = "test-token"
@@ -69,7 +69,7 @@ async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_b
     for each in ("q1", "q2"):
         await assistant.ask(Question(scope, each, "question", "Deploy?", said_as="AskQuestion", timeout=60))
     text = (Content("text", "ok"),)
-    await assistant.answer_all([Answer(scope, each, text, "Ada", "web", "") for each in ("q1", "q2")])
+    await assistant.answer_all([GivenAnswer(scope, each, text, "Ada", "web", "") for each in ("q1", "q2")])
     await until(lambda: ("AskQuestionReplyNotification", "q2") in told(heard))
     assert ("AskQuestionReplyNotification", "q1") not in told(heard)
     with caplog.at_level(logging.ERROR):

@@ -21,14 +21,14 @@ from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import (
-    Answer,
-    Choice,
+    AnswerOutcome,
+    Choices,
     Content,
     Event,
+    GivenAnswer,
     HistoryQuery,
     Inquiry,
     Option,
-    Outcome,
     Question,
 )
 
@@ -141,7 +141,7 @@ async def test_an_answer_that_is_too_late_is_told_who_was_first(place: Place) ->
 
 async def test_an_answer_that_is_none_of_the_options_leaves_the_question_open(place: Place) -> None:
     assistant = place.start()
-    await assistant.ask(other(choices=(Choice("Which?", options=(Option("red"), Option("blue")), custom=False),)))
+    await assistant.ask(other(choices=(Choices("Which?", options=(Option("red"), Option("blue")), custom=False),)))
     with pytest.raises(InvalidQuestionError, match="options"):
         await assistant.answer("s", "q1", OK, by="Ada", where="web")
     assert (await assistant.wait("s", "q1", 0)).state == "waiting"
@@ -154,8 +154,8 @@ async def test_wrong_answers_among_many_are_told_and_the_others_count(place: Pla
     await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(3)))
     await assistant.ask(other(id="told", kind="report", expects=False))
     said = [("q0", OK), ("q1", ()), ("nowhere", OK), ("q0", OK), ("told", OK), ("q2", OK)]
-    outcomes = await assistant.answer_all([Answer("s", each, contents, "Ada", "web") for each, contents in said])
-    assert [outcome.accepted if isinstance(outcome, Outcome) else type(outcome) for outcome in outcomes] == [
+    outcomes = await assistant.answer_all([GivenAnswer("s", each, contents, "Ada", "web") for each, contents in said])
+    assert [outcome.accepted if isinstance(outcome, AnswerOutcome) else type(outcome) for outcome in outcomes] == [
         *(True, InvalidQuestionError, UnknownQuestionError, False, True, True)
     ]
     assert [record.question.id for record in held(assistant)] == ["q1"]
@@ -574,7 +574,7 @@ async def test_wrong_answers_do_not_come_near_the_disk(place: Place, writes: lis
     assistant = place.start()
     await assistant.ask(ASKED)
     writes.clear()
-    wrong = await assistant.answer_all([Answer("s", "q1", (), "Ada", "web")] * 3)
+    wrong = await assistant.answer_all([GivenAnswer("s", "q1", (), "Ada", "web")] * 3)
     assert [type(each) for each in wrong] == [InvalidQuestionError] * 3
     assert writes == []  # an empty transaction, too, waits for whoever else writes
 
@@ -584,8 +584,8 @@ async def test_what_is_said_to_many_reports_is_written_down_together(place: Plac
     for each in ids:
         await assistant.ask(other(id=each, kind="report", expects=False))
     writes.clear()
-    outcomes = await assistant.answer_all([Answer("s", each, OK, "Ada", "web") for each in ids])
-    assert all(isinstance(outcome, Outcome) and outcome.accepted for outcome in outcomes)
+    outcomes = await assistant.answer_all([GivenAnswer("s", each, OK, "Ada", "web") for each in ids])
+    assert all(isinstance(outcome, AnswerOutcome) and outcome.accepted for outcome in outcomes)
     assert len(writes) <= 4
 
 

@@ -17,7 +17,7 @@ from transcript_mcp.assistant.records import SqlQuestionStore
 from transcript_mcp.assistant.server import build_server, questions_of
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions, form_of, said_in
-from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
 
@@ -271,8 +271,8 @@ async def test_half_a_character_in_an_argument_is_no_failure_of_the_hub(desk: De
 # -- a question as a form of the agent's client: its fields, and what a filled one says
 
 
-def choice(**more: Any) -> Choice:
-    return Choice("?", options=(Option("red"), Option("蓝")), **more)
+def choice(**more: Any) -> Choices:
+    return Choices("?", options=(Option("red"), Option("蓝")), **more)
 
 
 def test_a_plain_question_has_one_field() -> None:
@@ -306,5 +306,5 @@ def test_several_options_are_a_field_each() -> None:
 
 @pytest.mark.parametrize("asked", [None, choice(), choice(multiple=True), choice(custom=False)])
 @pytest.mark.parametrize("fields", [{}, {"answer": "  "}, {"choice": "green", "option_1": "yes", "answer": 7}])
-def test_an_empty_form_or_a_strange_one_says_nothing(asked: Choice | None, fields: dict[str, Any]) -> None:
+def test_an_empty_form_or_a_strange_one_says_nothing(asked: Choices | None, fields: dict[str, Any]) -> None:
     assert said_in(asked, fields) == ""
