@@ -155,9 +155,8 @@ class Assistant:
         await self._load()
         wrong = [self._wrong(answer) for answer in answers]
         good = [answer for answer, error in zip(answers, wrong, strict=True) if error is None]
-        ended = (
-            await self._end_all([self._end_of(*each.key, each.ending, each.origin) for each in good]) if good else []
-        )
+        ends = [self._end_of(*each.key, each.ending, each.origin) for each in good]
+        ended = await self._end_all(ends) if ends else []
         found = list(map(_outcome, ended))
         late = [self._say(answer, ended) for answer, ended, found in zip(good, ended, found, strict=True) if not found]
         said = iter(await asyncio.gather(*late) if late else ())
@@ -260,10 +259,9 @@ class Assistant:
         if isinstance(outcome, Exception):
             return
         record, new = outcome
-        question = record.question
-        waits = record.state == "waiting" and question.kind != "message"
-        if waits and self._holding.get(*question.key) is None:
-            self._holding.hold(record, question.timeout)
+        waits = record.state == "waiting" and record.question.kind != "message"
+        if waits and self._holding.get(*record.question.key) is None:
+            self._holding.hold(record, record.question.timeout)
         if new:
             self._tell(Event("asked", record))
 
