@@ -69,9 +69,9 @@ class Sockets:
         return socket
 
     async def _serve(self, socket: web.WebSocketResponse, gate: "ByteGate") -> None:
-        outlet = FrameQueue(socket)
-        screen = self._screens.connect(outlet.put, outlet.ready)
-        writing = asyncio.create_task(outlet.run())
+        queue = FrameQueue(socket)
+        screen = self._screens.connect(queue.put, queue.ready)
+        writing = asyncio.create_task(queue.run())
         replies = _UnderWay()
         try:
             async with asyncio.timeout(self._patience) as patience:
@@ -115,7 +115,9 @@ class Sockets:
 
 
 class ByteGate(asyncio.Protocol):
-    """Stands before who serves a connection, and lets ``most`` bytes through; the others wait in the socket.
+    """What a connection may send before it is known whose it is.
+
+    Stands before who serves a connection, and lets ``most`` bytes through; the others wait in the socket.
 
     A WebSocket may have frames of any length later, and nothing in its server says how long they may be until then.
     """
@@ -162,7 +164,10 @@ class ByteGate(asyncio.Protocol):
 
 
 class FrameQueue:
-    """Takes frames without waiting. ``ready`` is for those who have many, and can wait."""
+    """Frames on their way to one client. A client that does not read holds up nobody else.
+
+    Takes frames without waiting. ``ready`` is for those who have many, and can wait.
+    """
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
