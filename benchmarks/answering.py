@@ -20,7 +20,7 @@ from uuid import uuid4
 from benchmarks.children import child
 from benchmarks.hubs import ROOT
 from benchmarks.light import Sender, connected, post, until_answered, web_frame, web_upgrade
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 
 __all__ = ["bursts", "held"]
 

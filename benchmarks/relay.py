@@ -9,7 +9,7 @@ import asyncio
 
 from aiohttp import web
 
-from transcript_mcp.assistant import proto, wire
+from transcript_mcp.assistant.protocol import proto, wire
 
 __all__: list[str] = []
 

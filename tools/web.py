@@ -56,7 +56,7 @@ def build(folder: Path) -> None:
 
 def descriptor() -> str:
     """The messages of Agent Assistant's WebSocket, as the hub has them."""
-    from transcript_mcp.assistant import proto
+    from transcript_mcp.assistant.protocol import proto
 
     encoded = base64.b64encode(proto.WebsocketMessage().DESCRIPTOR.file.serialized_pb).decode()
     return f'// Written by `make web`.\nexport const DESCRIPTOR =\n  "{encoded}";\n'

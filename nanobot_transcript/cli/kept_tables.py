@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.record.moving.kept_tables import KeptTables
-from transcript_mcp.assistant import tables as questions
+from transcript_mcp.assistant.questions import tables as questions
 from transcript_mcp.io_bridge import schema as queues
 from transcript_mcp.mail import store as mail
 from transcript_mcp.mail.store import MailStore

@@ -17,7 +17,7 @@ from support.line import Line
 from support.waiting import PATIENCE
 from support.web_home import WebHome
 
-from transcript_mcp.assistant import proto, wire
+from transcript_mcp.assistant.protocol import proto, wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import WebSocketRoute

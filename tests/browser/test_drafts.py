@@ -10,7 +10,7 @@ from browser.people import Agent, call_me, connect, fill, said, send
 from browser.windows import OpenPage
 from support.line import Line
 
-from transcript_mcp.assistant import proto, wire
+from transcript_mcp.assistant.protocol import proto, wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, WebSocketRoute

@@ -19,7 +19,7 @@ from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, Stage
 from transcript_channels.feishu import text_of
 from transcript_mcp.assistant.group_cards import question_card
-from transcript_mcp.assistant.values import Choices, Option, Question
+from transcript_mcp.assistant.questions.values import Choices, Option, Question
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -13,7 +13,7 @@ from browser.test_pages import TOO_WIDE, Picture, faults
 from browser.windows import BROKEN_LINE, OpenPage
 from support.line import Line
 
-from transcript_mcp.assistant import proto, wire
+from transcript_mcp.assistant.protocol import proto, wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute

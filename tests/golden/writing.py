@@ -32,10 +32,10 @@ from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
-from transcript_mcp.assistant.connect import routes
-from transcript_mcp.assistant.records import SqlQuestionStore
+from transcript_mcp.assistant.protocol.connect import routes
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.server import build_server
-from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.door.identity import LOCAL, Tokens
 from transcript_mcp.filebox import ConfigSource, FileBox

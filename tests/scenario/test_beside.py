@@ -16,9 +16,9 @@ from nanobot_transcript.outbox import Outbox, post_id_for
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
 from transcript_mcp.assistant.groups import GroupQuestions
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Choices, Content, Option, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 

@@ -12,7 +12,7 @@ import aiohttp
 from google.protobuf.message import Message
 from support.waiting import PATIENCE
 
-from transcript_mcp.assistant import proto, wire
+from transcript_mcp.assistant.protocol import proto, wire
 
 __all__ = ["Caller", "Page", "answer_times", "bare_relay", "page", "text_content", "transport_of"]
 

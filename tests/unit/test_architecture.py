@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -101,3 +102,25 @@ def test_no_platforms_ids_are_known_outside_of_its_room() -> None:
         if _A_PLATFORMS_FORM.search(value)
     ]
     assert found == []
+
+
+SAME_MEANING = {
+    "Draft": "what is about to be sent",
+    "Page": "some of a list, and where it goes on",
+    "Routes": "what a room answers beside MCP",
+    "Sent": "what was sent, and to whom",
+    "Thread": "letters that belong together",
+    "Tools": "the tools of a room",
+}
+"""Classes of several rooms of the MCP servers that share their name, because they are the same in each."""
+
+
+def test_two_classes_of_the_mcp_servers_do_not_share_a_name() -> None:
+    found = Counter(
+        node.name
+        for name, tree in trees().items()
+        if "transcript_mcp" in name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in found.items() if count > 1} == SAME_MEANING.keys()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanobot_transcript.scripts import DENSE, folded
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Question, text_of
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Question, text_of
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 

@@ -17,8 +17,8 @@ from nanobot_transcript.outbox import Answer, Postbox, post_id_for
 from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Event, Inquiry, Question
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Event, Inquiry, Question
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["GroupQuestions"]

@@ -20,10 +20,10 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnknownQuestionError,
 )
-from transcript_mcp.assistant import frames, proto, wire
-from transcript_mcp.assistant.limits import LARGEST
-from transcript_mcp.assistant.rules import checked, group_chat
-from transcript_mcp.assistant.values import Content, Inquiry, Question, State, text_of
+from transcript_mcp.assistant.protocol import frames, proto, wire
+from transcript_mcp.assistant.protocol.limits import LARGEST
+from transcript_mcp.assistant.questions.rules import checked, group_chat
+from transcript_mcp.assistant.questions.values import Content, Inquiry, Question, State, text_of
 
 __all__ = ["RemoteDesk"]
 

@@ -30,7 +30,7 @@ _RULES: Final = """\
 
 
 def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> OpenRoom:
-    from transcript_mcp.assistant.notes import AgentNotes
+    from transcript_mcp.assistant.questions.notes import AgentNotes
     from transcript_mcp.assistant.server import (
         assistant_from,
         build_server,
@@ -49,7 +49,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
-        from transcript_mcp.assistant.connect import routes
+        from transcript_mcp.assistant.protocol.connect import routes
 
         return routes(assistant, tokens)
 

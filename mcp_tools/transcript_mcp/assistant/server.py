@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import nanobot_transcript
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.files.lock import exclusive
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.service import Assistant, Desk
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant, Desk
 from transcript_mcp.assistant.tools import ToolOptions, Tools
 from transcript_mcp.sdk import Context, Server
 

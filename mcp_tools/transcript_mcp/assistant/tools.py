@@ -14,10 +14,10 @@ from uuid import uuid4
 from pydantic import Field
 
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.assistant import frames
-from transcript_mcp.assistant.rules import clean
-from transcript_mcp.assistant.service import Desk
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.protocol import frames
+from transcript_mcp.assistant.questions.rules import clean
+from transcript_mcp.assistant.questions.service import Desk
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
 from transcript_mcp.assistant.views import shown
 from transcript_mcp.sdk import Context, Result, Server
 

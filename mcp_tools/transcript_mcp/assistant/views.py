@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
-from transcript_mcp.assistant.values import Content
+from transcript_mcp.assistant.questions.values import Content
 from transcript_mcp.sdk import Audio, Embedded, Image, Text
 from transcript_mcp.sdk import Content as Block
 

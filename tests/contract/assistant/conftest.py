@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.store import QuestionStore
 
 MakeStore = Callable[[], QuestionStore]
 

@@ -8,8 +8,8 @@ import pytest
 from contract.assistant.conftest import MakeStore
 from msgspec.structs import replace
 
-from transcript_mcp.assistant.store import End, Ended, QuestionStore
-from transcript_mcp.assistant.values import Choices, Content, Ending, HistoryQuery, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.store import End, Ended, QuestionStore
+from transcript_mcp.assistant.questions.values import Choices, Content, Ending, HistoryQuery, Inquiry, Option, Question
 
 ASKED = Question(
     scope="assistant/ada",

@@ -14,9 +14,9 @@ from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.moving.kept_tables import POSTS, TablesPart
 from nanobot_transcript.record.moving.move import MoveReport, check, move
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.store import End
-from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.search.hits import search

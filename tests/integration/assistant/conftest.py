@@ -10,10 +10,10 @@ from support.hubs import listening
 
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant.connect import routes
-from transcript_mcp.assistant.records import SqlQuestionStore
+from transcript_mcp.assistant.protocol.connect import routes
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.server import build_server
-from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.hub import create_app

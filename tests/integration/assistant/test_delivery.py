@@ -14,7 +14,7 @@ import pytest
 from integration.assistant.conftest import Hub
 from support.assistant_clients import Page, page
 
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 
 AGENT = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
 CONNECT, TOOL = "/agentassistproto.SrvAgentAssist/AskQuestion", "/mcp/assistant"

@@ -16,7 +16,7 @@ from support.mcp_raw import RawClient
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 from transcript_mcp.hub import create_app
 
 __all__ = ["place"]

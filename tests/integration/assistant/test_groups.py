@@ -14,9 +14,9 @@ from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
 from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.assistant.groups import GroupQuestions
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
 
 if TYPE_CHECKING:
     from nanobot_transcript.entry import Entry

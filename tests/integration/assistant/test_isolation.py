@@ -17,7 +17,7 @@ from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import Caller, page, text_content, transport_of
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import proto, wire
+from transcript_mcp.assistant.protocol import proto, wire
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 JSON = {"Content-Type": "application/json"}

@@ -16,8 +16,8 @@ from integration.assistant.test_adapter import Place
 from support.assistant_clients import Caller, Page, answer_times, bare_relay, page
 from support.waiting import PATIENCE
 
+from transcript_mcp.assistant.questions.values import Inquiry, Question
 from transcript_mcp.assistant.remote import RemoteDesk
-from transcript_mcp.assistant.values import Inquiry, Question
 
 pytestmark = pytest.mark.soak
 

@@ -17,7 +17,7 @@ from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import aside, proto, wire
+from transcript_mcp.assistant.protocol import aside, proto, wire
 from transcript_mcp.sdk.threads import in_thread
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"

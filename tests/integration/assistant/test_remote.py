@@ -18,11 +18,11 @@ from nanobot_transcript.errors import (
     TokenRefusedError,
     UnknownQuestionError,
 )
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
+from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question, text_of
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
-from transcript_mcp.assistant.values import Choices, Content, Option, Question, text_of
 from transcript_mcp.sdk.testing import InMemoryClient
 
 ANSWERED = b"\x0a\x02q1\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok"

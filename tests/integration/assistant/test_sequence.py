@@ -11,7 +11,7 @@ from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 
 PICTURE = proto.McpResultContent(
     type=2, image=proto.ImageContent(type="image", data="iVBORw0KGgo=", mime_type="image/png")

@@ -14,9 +14,9 @@ from support.hubs import listening
 from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.assistant import proto
-from transcript_mcp.assistant.screens import Screens
-from transcript_mcp.assistant.sockets import Sockets
+from transcript_mcp.assistant.protocol import proto
+from transcript_mcp.assistant.protocol.screens import Screens
+from transcript_mcp.assistant.protocol.sockets import Sockets
 
 
 @asynccontextmanager
@@ -100,7 +100,7 @@ async def test_many_sockets_without_a_login_shut_nobody_out(hub: Hub) -> None:
 
 
 async def test_more_sockets_than_there_may_be_are_told_to_come_later(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcript_mcp.assistant.sockets._MOST_SOCKETS", 10)
+    monkeypatch.setattr("transcript_mcp.assistant.protocol.sockets._MOST_SOCKETS", 10)
     async with impatient(hub, 60) as url, AsyncExitStack() as stack:
         for _ in range(10):
             await stack.enter_async_context(page(url, "test-token"))

@@ -18,7 +18,7 @@ from support.mcp_client import SdkClient, connected
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 from transcript_mcp.hub import create_app
 
 SHOP = {"project_directory": "/srv/shop", "agent_name": "Alpha"}

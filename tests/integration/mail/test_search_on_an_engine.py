@@ -9,9 +9,9 @@ import pytest
 from support.babble import Babble
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.store import End
-from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
 from transcript_mcp.mail.search.hits import search
 from transcript_mcp.mail.store import MailStore, index_messages
 

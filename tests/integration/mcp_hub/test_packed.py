@@ -23,7 +23,7 @@ from support.sizes import short_and_full
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 from transcript_mcp.hub import create_app
 
 preload(*HUB)

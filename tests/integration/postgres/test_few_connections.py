@@ -14,9 +14,9 @@ from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.record import Record
 from nanobot_transcript.sql.postgres.migrations import lock_number
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.store import End
-from transcript_mcp.assistant.values import Content, Ending, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.values import Content, Ending, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ import pytest
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.rules import checked, group_chat
-from transcript_mcp.assistant.values import Choices, Option, Question
+from transcript_mcp.assistant.questions.rules import checked, group_chat
+from transcript_mcp.assistant.questions.values import Choices, Option, Question
 
 ASKED = Question("s", "q1", "question", "Which?")
 

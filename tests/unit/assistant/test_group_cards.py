@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
 
 OPTIONS = (Option("Ship it"), Option("Wait", "until Monday"), Option("2"))
 ASKED = Question("s", "1", "question", "Ship it now?", project="/srv/shop", agent="Claude")

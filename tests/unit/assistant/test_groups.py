@@ -19,9 +19,9 @@ from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.member_view import Member
 from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
 
 CHAT = "feishu:oc_1"
 CHOICES = (Choices("?", options=(Option("Yes"), Option("No")), custom=False),)

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.open_questions import Holding
-from transcript_mcp.assistant.values import Inquiry, Question
+from transcript_mcp.assistant.questions.open_questions import Holding
+from transcript_mcp.assistant.questions.values import Inquiry, Question
 
 MIB = 1024 * 1024
 

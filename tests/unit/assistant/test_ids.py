@@ -1,7 +1,7 @@
 """By which ids people know questions."""
 
-from transcript_mcp.assistant.ids import ShownIds
-from transcript_mcp.assistant.values import Inquiry, Question
+from transcript_mcp.assistant.protocol.ids import ShownIds
+from transcript_mcp.assistant.questions.values import Inquiry, Question
 
 SEEN = ("hub/codex", "hub/claude")
 

@@ -13,10 +13,10 @@ from support.waiting import PATIENCE
 from nanobot_transcript.sql.contract import Schema, Sql
 from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.store import End
-from transcript_mcp.assistant.tables import SCHEMA
-from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.tables import SCHEMA
+from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant.notes import Lent
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Event, HistoryQuery, Question
+from transcript_mcp.assistant.questions.notes import Lent
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Event, HistoryQuery, Question
 
 ALPHA = Question("s", "", "question", "", project="/p", agent="Alpha")
 

@@ -3,8 +3,8 @@
 import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.options import check_answer
-from transcript_mcp.assistant.values import Choices, Content, Option, Question
+from transcript_mcp.assistant.questions.options import check_answer
+from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question
 
 
 def choice(*labels: str, header: str = "", multiple: bool = False, custom: bool = False) -> Choices:

@@ -7,11 +7,11 @@ import pytest
 from support.waiting import until
 
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant import proto, wire
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.screens import Screen, Screens
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Content, Event, GivenAnswer, Question
+from transcript_mcp.assistant.protocol import proto, wire
+from transcript_mcp.assistant.protocol.screens import Screen, Screens
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Content, Event, GivenAnswer, Question
 from transcript_mcp.door.identity import Tokens
 
 TOKEN = "test-token"

@@ -18,9 +18,9 @@ from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
-from transcript_mcp.assistant.records import SqlQuestionStore
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import (
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import (
     AnswerOutcome,
     Choices,
     Content,

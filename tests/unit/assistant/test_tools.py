@@ -13,11 +13,11 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.sql.dialect import Shelf
-from transcript_mcp.assistant.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
 from transcript_mcp.assistant.server import build_server, questions_of
-from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.tools import ToolOptions, form_of, said_in
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Option, Question
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
 

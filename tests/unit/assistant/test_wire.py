@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transcript_mcp.assistant import frames, proto, schema, wire
+from transcript_mcp.assistant.protocol import frames, proto, schema, wire
 
 LOGIN = b"\x0a\x09UserLogin\x62\x0atest-token\x92\x01\x03Ada"
 """Cmd (1), StrParam (12), Nickname (18)."""
@@ -127,7 +127,9 @@ def test_the_proto_file_says_what_the_table_does() -> None:
 
 def test_the_stub_says_what_the_table_does() -> None:
     shipped = Path(schema.__file__).with_name("proto.pyi")
-    assert shipped.read_text(encoding="utf-8") == schema.stub_text(), "python -m transcript_mcp.assistant.schema"
+    assert shipped.read_text(encoding="utf-8") == schema.stub_text(), (
+        "python -m transcript_mcp.assistant.protocol.schema"
+    )
 
 
 # -- how many values a message has, before it is understood

@@ -12,7 +12,7 @@ from support.assistant_clients import Caller, Page, page
 from support.hubs import listening
 from support.web_home import WebHome
 
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 from transcript_mcp.hub import create_app
 from transcript_mcp.rooms import open_rooms
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.assistant.schema import SERVICES
+from transcript_mcp.assistant.protocol.schema import SERVICES
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.hub.metrics import METHODS, pattern_of
 
-__all__ = ["Problem", "Recent", "refusal_of", "way_of", "where_of"]
+__all__ = ["Fault", "Recent", "refusal_of", "way_of", "where_of"]
 
 _KEPT: Final = 100
 _CLIENTS: Final = 100
@@ -161,7 +161,7 @@ left, is ordinary."""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Fault:
     """A code, a sentence, and what to do."""
 
     code: str
@@ -187,7 +187,7 @@ def where_of(request: web.Request) -> str:
     return f"{method} {pattern_of(request) or '(no such address)'}"
 
 
-def refusal_of(request: web.Request, response: web.StreamResponse) -> Problem | None:
+def refusal_of(request: web.Request, response: web.StreamResponse) -> Fault | None:
     """What an answer says is wrong; None where nothing is, or nothing that has to be told."""
     if response.status < 400 or response.status in _UNTOLD or not isinstance(response, web.Response):
         return None
@@ -195,12 +195,12 @@ def refusal_of(request: web.Request, response: web.StreamResponse) -> Problem | 
     return None if found is None or found.code in _ORDINARY else found
 
 
-def _read(response: web.Response, *, connect: bool) -> Problem | None:
+def _read(response: web.Response, *, connect: bool) -> Fault | None:
     try:
         document = json.loads(response.body if isinstance(response.body, bytes) else b"")
         if connect and "error" not in document:
-            return Problem(document["code"], *_CONNECT[document["code"]])
+            return Fault(document["code"], *_CONNECT[document["code"]])
         error = document["error"]
-        return Problem(str(error["code"]), str(error["message"]), str(error["hint"]))
+        return Fault(str(error["code"]), str(error["message"]), str(error["hint"]))
     except (ValueError, TypeError, KeyError):
         return None

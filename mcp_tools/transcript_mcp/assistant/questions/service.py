@@ -15,12 +15,12 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
-from transcript_mcp.assistant.notes import WaitingNotes
-from transcript_mcp.assistant.open_questions import Holding, Key, TimeUp, seconds_left
-from transcript_mcp.assistant.options import check_answer
-from transcript_mcp.assistant.rules import checked, clean_name, group_chat
-from transcript_mcp.assistant.store import End, Ended, QuestionStore
-from transcript_mcp.assistant.values import (
+from transcript_mcp.assistant.questions.notes import WaitingNotes
+from transcript_mcp.assistant.questions.open_questions import Holding, Key, TimeUp, seconds_left
+from transcript_mcp.assistant.questions.options import check_answer
+from transcript_mcp.assistant.questions.rules import checked, clean_name, group_chat
+from transcript_mcp.assistant.questions.store import End, Ended, QuestionStore
+from transcript_mcp.assistant.questions.values import (
     AnswerOutcome,
     Content,
     Ending,

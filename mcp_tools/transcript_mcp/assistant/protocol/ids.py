@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from transcript_mcp.assistant.values import Inquiry
+from transcript_mcp.assistant.questions.values import Inquiry
 from transcript_mcp.door.identity import digest
 
 __all__ = ["ShownIds"]

@@ -12,7 +12,7 @@ from typing import Final
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 
-from transcript_mcp.assistant.schema import MESSAGES, PACKAGE, Field
+from transcript_mcp.assistant.protocol.schema import MESSAGES, PACKAGE, Field
 
 _SCALARS: Final = {"string": 9, "bytes": 12, "bool": 8, "int32": 5, "int64": 3}
 _MESSAGE: Final = 11

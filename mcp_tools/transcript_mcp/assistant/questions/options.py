@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.values import Choices, Content, Question
+from transcript_mcp.assistant.questions.values import Choices, Content, Question
 
 __all__ = ["check_answer"]
 

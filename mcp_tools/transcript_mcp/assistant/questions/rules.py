@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.platform import chat_key
 from nanobot_transcript.session_key import split
-from transcript_mcp.assistant.values import Choices, Option, Question
+from transcript_mcp.assistant.questions.values import Choices, Option, Question
 
 __all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "group_chat", "is_id", "size_of"]
 

@@ -18,10 +18,10 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import StoreError, TokenRefusedError
-from transcript_mcp.assistant.frames import written_contents
-from transcript_mcp.assistant.rules import clean_name
-from transcript_mcp.assistant.store import QuestionStore
-from transcript_mcp.assistant.values import Event, Inquiry, Question
+from transcript_mcp.assistant.protocol.frames import written_contents
+from transcript_mcp.assistant.questions.rules import clean_name
+from transcript_mcp.assistant.questions.store import QuestionStore
+from transcript_mcp.assistant.questions.values import Event, Inquiry, Question
 from transcript_mcp.assistant.views import shown
 from transcript_mcp.door.identity import Caller, Tokens
 from transcript_mcp.room import Addressee

@@ -1,6 +1,6 @@
 """Which messages go over the line, in one table: the source of the classes in ``proto`` and of ``agentassist.proto``.
 
-``python -m transcript_mcp.assistant.schema`` writes ``agentassist.proto``, for clients in other languages, and
+``python -m transcript_mcp.assistant.protocol.schema`` writes ``agentassist.proto``, for clients in other languages, and
 ``proto.pyi``, for the type checker; a test compares.
 
 Names and numbers up to 99 are those of the programs that are around; from 100 on they are our own, which the others
@@ -315,7 +315,7 @@ from typing import Literal
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer, RepeatedScalarFieldContainer, ScalarMap
 from google.protobuf.message import Message
 
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 '''
 _PYTHON: Final = {"string": "str", "bytes": "bytes", "bool": "bool", "int32": "int", "int64": "int"}
 

@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from nanobot_transcript.coordination.clock import by_the_clock
-from transcript_mcp.assistant import proto, wire
-from transcript_mcp.assistant.rules import clean
-from transcript_mcp.assistant.values import Choices, Content, Inquiry, Kind, Option, Question, text_of
+from transcript_mcp.assistant.protocol import proto, wire
+from transcript_mcp.assistant.questions.rules import clean
+from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Kind, Option, Question, text_of
 
 __all__ = [
     "RequestMessage",

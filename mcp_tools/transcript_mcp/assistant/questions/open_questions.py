@@ -12,8 +12,8 @@ from typing import Final, Literal, TypeAlias
 
 from nanobot_transcript.coordination.clock import moment
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.rules import size_of
-from transcript_mcp.assistant.values import Inquiry, Question
+from transcript_mcp.assistant.questions.rules import size_of
+from transcript_mcp.assistant.questions.values import Inquiry, Question
 
 __all__ = ["Held", "Holding", "Key", "TimeUp", "seconds_left"]
 

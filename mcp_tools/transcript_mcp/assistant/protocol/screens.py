@@ -16,12 +16,12 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
-from transcript_mcp.assistant import frames, proto, wire
-from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.ids import ShownIds
-from transcript_mcp.assistant.rules import clean_name
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import (
+from transcript_mcp.assistant.protocol import frames, proto, wire
+from transcript_mcp.assistant.protocol.aside import Aside
+from transcript_mcp.assistant.protocol.ids import ShownIds
+from transcript_mcp.assistant.questions.rules import clean_name
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import (
     DEFAULT_LIMIT,
     Event,
     GivenAnswer,

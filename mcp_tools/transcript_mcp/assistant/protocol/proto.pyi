@@ -7,7 +7,7 @@ from typing import Literal
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer, RepeatedScalarFieldContainer, ScalarMap
 from google.protobuf.message import Message
 
-from transcript_mcp.assistant import proto
+from transcript_mcp.assistant.protocol import proto
 
 class TextContent(Message):
     type: str

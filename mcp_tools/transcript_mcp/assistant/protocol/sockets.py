@@ -6,10 +6,10 @@ from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from transcript_mcp.assistant import proto, wire
-from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.limits import LARGEST, MOST_VALUES, SMALL
-from transcript_mcp.assistant.screens import REPLIES, Screen, Screens
+from transcript_mcp.assistant.protocol import proto, wire
+from transcript_mcp.assistant.protocol.aside import Aside
+from transcript_mcp.assistant.protocol.limits import LARGEST, MOST_VALUES, SMALL
+from transcript_mcp.assistant.protocol.screens import REPLIES, Screen, Screens
 
 __all__ = ["Sockets"]
 

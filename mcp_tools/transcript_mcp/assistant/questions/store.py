@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Inquiry, Question
+from transcript_mcp.assistant.questions.values import Ending, HistoryPage, HistoryQuery, Inquiry, Question
 from transcript_mcp.sdk.transactions import Then
 
 __all__ = ["End", "Ended", "QuestionStore"]

@@ -24,16 +24,16 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnknownQuestionError,
 )
-from transcript_mcp.assistant import frames, proto, wire
-from transcript_mcp.assistant.aside import Aside
-from transcript_mcp.assistant.ids import ShownIds
-from transcript_mcp.assistant.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
-from transcript_mcp.assistant.rules import clean_name
-from transcript_mcp.assistant.schema import PACKAGE, SERVICES
-from transcript_mcp.assistant.screens import Screens
-from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sockets import Sockets
-from transcript_mcp.assistant.values import Inquiry, Kind
+from transcript_mcp.assistant.protocol import frames, proto, wire
+from transcript_mcp.assistant.protocol.aside import Aside
+from transcript_mcp.assistant.protocol.ids import ShownIds
+from transcript_mcp.assistant.protocol.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
+from transcript_mcp.assistant.protocol.schema import PACKAGE, SERVICES
+from transcript_mcp.assistant.protocol.screens import Screens
+from transcript_mcp.assistant.protocol.sockets import Sockets
+from transcript_mcp.assistant.questions.rules import clean_name
+from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.values import Inquiry, Kind
 from transcript_mcp.door.bodies import BodyIntake, BodyTooLargeError, CrowdedError
 from transcript_mcp.door.delivery import ClientLeftError, deliver, takes_gzip
 from transcript_mcp.door.identity import Tokens, bearer
