@@ -2,7 +2,9 @@
 
 from typing import Final
 
-__all__ = ["is_everywhere", "url_of"]
+from nanobot_transcript.errors import HubUnreachableError
+
+__all__ = ["is_everywhere", "no_hub_at", "url_of"]
 
 _CALLED: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """What stands for all addresses of a machine, and the one of them that a program on it calls."""
@@ -18,3 +20,10 @@ def url_of(host: str, port: int) -> str:
     name = host.strip("[]")
     name = _CALLED.get(name, name)
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def no_hub_at(url: str, places: str) -> HubUnreachableError:
+    """What to say when no hub answers there; ``places`` is what may lead elsewhere, for a person."""
+    return HubUnreachableError(
+        f"No hub answers at {url}.", hint=f"Start it with `nanobot-transcript serve`, or correct {places}."
+    )

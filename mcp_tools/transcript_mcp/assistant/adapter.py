@@ -15,10 +15,9 @@ from nanobot_transcript.settings.addresses import url_of
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.server import build_server, options_from
 from transcript_mcp.door.identity import LOCAL
+from transcript_mcp.tokens import own_token
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from nanobot_transcript.settings import Settings
     from transcript_mcp.sdk import Server
 
@@ -31,8 +30,6 @@ FILE: Final = "agentassistant-mcp.toml"
 
 _PREFIX: Final = "agentassistant_server_"
 _KINDS: Final[Mapping[str, type]] = {"host": str, "port": int, "token": str}
-_OWN: Final = ("mcp", LOCAL)
-"""The names of tokens that are meant for programs like this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +82,7 @@ def target_from(
 
 def _own_token(settings: "Settings") -> str:
     """Whose questions these are where nobody says so."""
-    tokens: Mapping[str, SecretStr] = settings.hub.tokens or settings.assistant.tokens
-    named = next((name for name in (*_OWN, *tokens) if name in tokens), None)
-    return LOCAL if named is None else tokens[named].get_secret_value()
+    return own_token(settings.hub.tokens or settings.assistant.tokens) or LOCAL
 
 
 def adapter_server(settings: "Settings", target: Target) -> "Server":

@@ -20,6 +20,7 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnknownQuestionError,
 )
+from nanobot_transcript.settings.addresses import no_hub_at
 from transcript_mcp.assistant.protocol import frames, proto, wire
 from transcript_mcp.assistant.protocol.limits import LARGEST
 from transcript_mcp.assistant.questions.rules import checked, group_chat
@@ -170,10 +171,7 @@ class RemoteDesk:
         return kind(sentence, hint=hint)
 
     def _unreachable(self) -> HubUnreachableError:
-        return HubUnreachableError(
-            f"No hub answers at {self._url}.",
-            hint="Start it with `nanobot-transcript serve`, or correct the host and the port.",
-        )
+        return no_hub_at(self._url, "the host and the port")
 
 
 def _record(question: Question, answer: proto.AskQuestionResponse) -> Inquiry:

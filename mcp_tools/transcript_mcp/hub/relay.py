@@ -14,8 +14,9 @@ import aiohttp
 
 from nanobot_transcript.errors import HubUnreachableError
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.settings.addresses import url_of
+from nanobot_transcript.settings.addresses import no_hub_at, url_of
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
+from transcript_mcp.tokens import own_token
 
 __all__ = ["serve_remote"]
 
@@ -24,9 +25,6 @@ logger = logging.getLogger(__name__)
 _SESSION: Final = "Mcp-Session-Id"
 _VERSION: Final = "MCP-Protocol-Version"
 _VERSION_FIELD: Final = "io.modelcontextprotocol/protocolVersion"
-_OWN: Final = "mcp"
-"""The name of the token in ``hub.tokens`` that is meant for this process; without it the first one serves."""
-
 _FAILED: Final = -32000
 _AGAIN: Final = "It is unknown whether the call was made; check before you repeat it."
 _GRACE: Final = 0.5
@@ -41,9 +39,7 @@ async def serve_remote(settings: Settings, server: str) -> None:
     A request that finds no hub is answered with an error that says how to start one.
     """
     hub = settings.hub
-    tokens = {name: token.get_secret_value() for name, token in hub.tokens.items()}
-    token = tokens.get(_OWN) or next(iter(tokens.values()), None)
-    url = f"{url_of(hub.host, hub.port)}/mcp/{server}"
+    token, url = own_token(hub.tokens), f"{url_of(hub.host, hub.port)}/mcp/{server}"
     stop = asyncio.Event()
     with claimed_streams() as (source, sink), signals_set(stop):
         async with aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=_EVERY_LINE) as http:
@@ -244,10 +240,7 @@ class _Posting:
         try:
             return await self._request.__aenter__()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise HubUnreachableError(
-                f"No hub answers at {self._url}.",
-                hint="Start it with `nanobot-transcript serve`, or correct hub.host and hub.port.",
-            ) from error
+            raise no_hub_at(self._url, "hub.host and hub.port") from error
 
     async def __aexit__(self, *of: Any) -> None:
         await self._request.__aexit__(*of)

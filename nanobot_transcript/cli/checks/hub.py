@@ -22,8 +22,6 @@ __all__ = ["check"]
 _SECONDS: Final = 2.0
 _LARGEST: Final = 65_536
 _LOCK: Final = ".assistant.hub"
-_OWN: Final = "mcp"
-"""The name of the token in ``hub.tokens`` that is meant for programs on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +97,10 @@ def _served(name: str, there: bool, url: str, sentence: str) -> Finding:
 
 def _token(loaded: "Settings") -> str:
     """What is asked is the page's; where people have no token, that of a program tells at least that a hub is there."""
-    tokens = loaded.hub.tokens
-    secret = loaded.hub.page_token or tokens.get(_OWN) or next(iter(tokens.values()), None)
-    return "" if secret is None else secret.get_secret_value()
+    from transcript_mcp.tokens import own_token
+
+    page = loaded.hub.page_token
+    return page.get_secret_value() if page is not None else own_token(loaded.hub.tokens) or ""
 
 
 def _asked(url: str, token: str) -> _Answer:
