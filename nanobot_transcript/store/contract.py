@@ -253,6 +253,13 @@ class FarBackend(StoreBackend, Protocol):
     Every call raises StoreUnavailableError when the other side cannot be asked, or does not answer.
     """
 
+    @property
+    def address(self) -> str:
+        """Where it is, without asking it: the same for all who name it the same way, whoever they are there. It tells
+        records from each other as long as ``identity`` is not known.
+        """
+        ...
+
     def identity(self) -> str:
         """What tells this record from all others for good: the same under another address, after a failover and after
         a restore; another one for a record that was begun anew. So that no spool is emptied into a wrong record.

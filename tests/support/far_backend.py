@@ -40,6 +40,10 @@ class FarFiles(JsonlBackend):
     def append_blocks(self) -> bool:
         return True
 
+    @property
+    def address(self) -> str:
+        return str(self._base)
+
     def identity(self) -> str:
         note = self._base / ".state" / "identity"
         if not note.exists():

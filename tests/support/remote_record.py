@@ -319,7 +319,7 @@ class _Part:
 class _Backend(_Part):
     def __init__(self, wire: _Wire, place: str) -> None:
         super().__init__(wire, "store.backend")
-        self.place = place
+        self.place = self.address = place
 
     def flush(self, session_key: str, timeout: float) -> bool:
         return True

@@ -40,13 +40,9 @@ class DatabasePlace(Place):
         self.posts = tables_at(record.engine)
         with record.engine.connection() as connection:
             refuse_newer(version(connection, RECORD, place), RECORD, place.name)
-        self.identity = f"database:{record.transcripts.identity() if is_target else self._identity()}"
-
-    def _identity(self) -> str:
-        """Where nothing may be written; empty where there is no record yet."""
-        statement = self._engine.place.sql("SELECT id FROM nanobot.identity")
-        row = self._engine.read(RECORD, lambda connection: connection.execute(statement).fetchone(), None)
-        return row[0] if row is not None else ""
+        self.identity = (
+            f"database:{record.transcripts.identity() if is_target else record.transcripts.known_identity()}"
+        )
 
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
         """See ``Place.append``: all of them in one transaction, with the waypoint."""

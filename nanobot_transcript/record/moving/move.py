@@ -173,9 +173,11 @@ class _Run:
         return self.report
 
     def _wait(self, report: PartReport) -> None:
-        from nanobot_transcript.record.spool.waiting import waiting_in  # only a database has spools
+        from nanobot_transcript.record.postgres.record import PostgresRecord  # only a database has spools
 
-        report.count = report.lacking = waiting_in(self._spool_dir).lines if self._spool_dir is not None else 0
+        record = self.source.record
+        if self._spool_dir is not None and isinstance(record, PostgresRecord):
+            report.count = report.lacking = record.waiting(self._spool_dir).lines
 
     def _require_both(self, error: StoreError) -> None:
         """Raise when it is not the chat that fails, but a place."""

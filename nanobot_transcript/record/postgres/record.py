@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.outbox import Outbox
     from nanobot_transcript.outbox.values import OutboxLimits
+    from nanobot_transcript.record.spool.waiting import Waiting
     from nanobot_transcript.sql.dialect import Shelf
     from nanobot_transcript.store.contract import Retention
 
@@ -158,8 +159,20 @@ class PostgresRecord(Record):
         if self._spool_dir is not None:
             from nanobot_transcript.record.spool import checking
 
-            found += checking.check(self._spool_dir)
+            found += checking.check(self._spool_dir, self._engine.place.address, self._known_identity())
         return found
+
+    def waiting(self, spool_dir: Path) -> "Waiting":
+        """What waits for this record in a folder of this machine. Raises StoreErrors."""
+        from nanobot_transcript.record.spool.waiting import waiting_in  # for few
+
+        return waiting_in(spool_dir, self._engine.place.address, self._known_identity())
+
+    def _known_identity(self) -> str:
+        try:
+            return self.transcripts.known_identity()
+        except StoreError:
+            return ""
 
     def close(self) -> None:
         """See ``Record.close``. A server that stands still is not waited for longer than some seconds."""

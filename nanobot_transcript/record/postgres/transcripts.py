@@ -97,10 +97,21 @@ class PostgresTranscripts:
     def flush(self, session_key: str, timeout: float) -> bool:
         return True
 
+    @property
+    def address(self) -> str:
+        """See ``FarBackend.address``."""
+        return self._engine.place.address
+
     def identity(self) -> str:
         """See ``FarBackend.identity``."""
-        statement = self._engine.place.sql("SELECT id FROM nanobot.identity")
-        row = self._engine.write(RECORD, lambda connection: connection.execute(statement).fetchone(), again=True)
+        return self._engine.write(RECORD, self._identity, again=True)
+
+    def known_identity(self) -> str:
+        """The same, where nothing may be written: empty where there is no record yet."""
+        return self._engine.read(RECORD, self._identity, "")
+
+    def _identity(self, connection: Connection) -> str:
+        row = connection.execute(self._engine.place.sql("SELECT id FROM nanobot.identity")).fetchone()
         return row[0] if row is not None else ""
 
     def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:

@@ -89,7 +89,7 @@ class SpooledBackend:
         self._base: Path = Path(spool_dir).expanduser()
         self._fsync: tuple[FsyncPolicy, float] = (fsync, fsync_interval)
         self._pause: Callable[[int], float] = pause
-        self._spool: Spool = Spool(self._base, self.limits, *self._fsync)
+        self._spool: Spool = self._new_spool()
         self._drainer: Drainer | None = None
         self._opening: threading.Lock = threading.Lock()
         _spooled.add(self)
@@ -315,7 +315,7 @@ class SpooledBackend:
     def close(self) -> None:
         with self._opening:
             drainer, self._drainer = self._drainer, None
-            self._spool = Spool(self._base, self.limits, *self._fsync)
+            self._spool = self._new_spool()
         if drainer is not None and not drainer.finish(self.limits.close_seconds):
             logger.warning("What waits in %s is handed on when this program, or another one, runs again", self._base)
         self.far.close()
@@ -325,6 +325,9 @@ class SpooledBackend:
         self._opening = threading.Lock()
         self._drainer = None
         self._spool.forget()
+
+    def _new_spool(self) -> Spool:
+        return Spool(self._base, self.limits, *self._fsync, address=self.far.address)
 
     def _start(self) -> None:
         with self._opening:

@@ -124,16 +124,18 @@ class Drainer:
         return batch.more
 
     def _is_for(self, folder: "Folder") -> bool:
-        self._identity = self._identity or self._far.identity()
-        if folder.belongs_to(self._identity):
-            return True
+        if not folder.is_never_ours:
+            self._identity = self._identity or self._far.identity()
+            if folder.belongs_to(self._identity):
+                return True
         folder.foreign = True
         logger.error(
-            "%s holds lines for another record than %s; they are kept there. To hand them on to this one all the same, "
-            "remove %s and start again.",
+            "%s holds lines for another record than %s; they are kept there. Start a bot of that record%s: it hands "
+            "them on. To hand them on to this one all the same, stop all bots, remove %s and start again.",
             folder.base,
             self._far.place,
-            folder.base / ".state" / "record",
+            f", {folder.meant_for}" if folder.is_elsewhere else "",
+            " and ".join(map(str, folder.notes)),
         )
         return False
 

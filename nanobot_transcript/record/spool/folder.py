@@ -1,7 +1,8 @@
 """One folder of a spool: a transcript store of its own, and how far its lines have been handed on.
 
-Besides what every store keeps, ``.state/sent`` holds a place for each chat, and ``.state/record`` names the record into
-which the lines go, once the first of them was handed on.
+Besides what every store keeps, ``.state/sent`` holds a place for each chat. ``.state/address`` says for which record
+the lines were written, as far as that is known before the record was ever reached; ``.state/record`` names it once and
+for all, when the first of them was handed on.
 """
 
 import logging
@@ -55,15 +56,26 @@ class Folder:
     that is being handed on, and ``writers`` how many threads are about to write. These change under the spool's lock.
     """
 
-    def __init__(self, base: Path, fsync: FsyncPolicy = "never", fsync_interval: float = 1.0) -> None:
+    def __init__(
+        self, base: Path, fsync: FsyncPolicy = "never", fsync_interval: float = 1.0, *, address: str = ""
+    ) -> None:
+        """``address`` is that of the record for which this process writes; see ``FarBackend.address``."""
         self.base: Path = base
         self.lines: JsonlBackend = store_in(base, fsync, fsync_interval)
         self._layout: Layout = Layout(base)
         self._sent: Path = self._layout.state / "sent"
         self._note: Path = self._layout.state / "record"
+        self._address_note: Path = self._layout.state / "address"
+        self._address: str = address
         self._places: dict[str, Place] = {}
         self._chats: set[str] = set()
-        self._record: str = ""
+        self._record: str = _read(self._note)
+        self.meant_for: str = _read(self._address_note)
+        """The address of the record for which it was written; empty where an earlier version did not note it."""
+        self.is_elsewhere: bool = self.meant_for not in ("", address)
+        """The lines were written for another address. They may still be this record's, under an address it had before:
+        that is seen when it is asked.
+        """
         self.size: int = folder_size(base)[0]
         self.born: float = time.monotonic()
         self.writers: int = 0
@@ -87,9 +99,14 @@ class Folder:
         """True when nothing in it waits and nobody is writing. Under the spool's lock."""
         return not (self.waiting or self.sending is not None or self.writers or self.foreign)
 
+    @property
+    def is_ours(self) -> bool:
+        """True unless its lines are known, or have to be taken, for those of another record."""
+        return not (self.foreign or self.is_elsewhere)
+
     def waits(self, session_key: str) -> bool:
-        """True when lines of a chat may wait. Under the spool's lock."""
-        return session_key in self.waiting or session_key == self.sending
+        """True when lines of a chat of this record may wait. Under the spool's lock."""
+        return self.is_ours and (session_key in self.waiting or session_key == self.sending)
 
     def grow(self, session_key: str, entry: Entry) -> int:
         """Count a line that is about to be written; its bytes."""
@@ -173,17 +190,43 @@ class Folder:
 
     # -- whose it is
 
+    def begin(self) -> None:
+        """Note for which record the lines will be, before there are any. Raises StoreErrors."""
+        self._write(self._address_note, self._address)
+        self.meant_for = self._address
+
+    @property
+    def is_never_ours(self) -> bool:
+        """True when that is known without asking the record: it was written for another address, and no record of that
+        address was ever reached.
+        """
+        return self.is_elsewhere and not self._record
+
+    def is_for(self, identity: str) -> bool:
+        """True when its lines are for this record, as far as the notes tell; ``identity`` is empty while unknown."""
+        return self._record == identity if self._record and identity else not self.is_elsewhere
+
     def belongs_to(self, identity: str) -> bool:
-        """True when its lines may be handed on to this record: it is the one that it had in mind, or the first."""
-        self._record = self._record or _read(self._note)
+        """True when its lines may be handed on to this record; from then on they are its alone. Raises StoreErrors."""
+        if not self.is_for(identity):
+            return False
         if not self._record:
-            make_folders(self.base, self._layout.state)
-            try:
-                write_whole(str(self._note), identity.encode())
-            except OSError as error:
-                store_error(error, str(self._note))
+            self._write(self._note, identity)
             self._record = identity
-        return self._record == identity
+        self.is_elsewhere = False
+        return True
+
+    @property
+    def notes(self) -> list[Path]:
+        """The files that say whose the lines are."""
+        return [note for note in (self._note, self._address_note) if note.exists()]
+
+    def _write(self, note: Path, text: str) -> None:
+        make_folders(self.base, self._layout.state)
+        try:
+            write_whole(str(note), text.encode())
+        except OSError as error:
+            store_error(error, str(note))
 
     # -- its end
 

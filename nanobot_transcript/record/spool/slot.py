@@ -29,11 +29,11 @@ class Slot:
         self._lock: int = lock
 
     @classmethod
-    def claim(cls, base: Path) -> Self:
+    def claim(cls, base: Path, unless: Container[Path] = ()) -> Self:
         """The first place that nobody holds, perhaps with something left in it, else a new one. Raises StoreErrors."""
         for number in count(1):
             path = base / str(number)
-            if os.path.lexists(path) and not _is_folder(path):
+            if path in unless or (os.path.lexists(path) and not _is_folder(path)):
                 continue
             make_folders(base, path)
             slot = cls._of(path)

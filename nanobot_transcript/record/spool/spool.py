@@ -36,8 +36,11 @@ class Spool:
     when that has failed.
     """
 
-    def __init__(self, base: Path, limits: SpoolLimits, fsync: FsyncPolicy, fsync_interval: float) -> None:
+    def __init__(
+        self, base: Path, limits: SpoolLimits, fsync: FsyncPolicy, fsync_interval: float, *, address: str
+    ) -> None:
         self.base: Path = base
+        self.address: str = address
         self.limits: SpoolLimits = limits
         self.lock: threading.Lock = threading.Lock()
         self.written: threading.Condition = threading.Condition(self.lock)
@@ -73,7 +76,7 @@ class Spool:
     def _room_for(self, session_key: str, entry: Entry) -> Folder:
         self.open()
         folder = self._current
-        if folder is None or folder.size >= self.limits.folder_bytes:
+        if folder is None or folder.foreign or folder.size >= self.limits.folder_bytes:
             folder = self._begin()
         used = sum(each.size for each in self._folders) + folder.grow(session_key, entry)
         if used > self.limits.bytes:
@@ -90,25 +93,40 @@ class Spool:
         """Take a place, with what was left there. Under the lock. Raises StoreErrors."""
         if self._slot is not None:
             return
-        slot = Slot.claim(self.base)
-        try:
-            self._folders = [self._folder(path) for path in folders_in(slot.path)]
-        except BaseException:
-            slot.release()
-            raise
+        slot, self._folders = self._claimed()
         self._next = 1 + max((int(folder.base.name) for folder in self._folders), default=0)
         self._slot = slot
         slot.tell("")  # of that process
 
+    def _claimed(self) -> tuple[Slot, list[Folder]]:
+        """A place, and what was left there. One with lines for another address is left to the bots of that one."""
+        others: set[Path] = set()
+        while True:
+            slot = Slot.claim(self.base, others)
+            folders = self._folders_of(slot)
+            if not any(folder.is_elsewhere for folder in folders):
+                return slot, folders
+            others.add(slot.path)
+            _let_go(slot, folders)
+
+    def _folders_of(self, slot: Slot) -> list[Folder]:
+        try:
+            return [self._folder(path) for path in folders_in(slot.path)]
+        except BaseException:
+            slot.release()
+            raise
+
     def _begin(self) -> Folder:
         assert self._slot is not None
-        folder = self._current = self._folder(self._slot.path / f"{self._next:06d}")
+        folder = self._folder(self._slot.path / f"{self._next:06d}")
+        folder.begin()
+        self._current = folder
         self._folders.append(folder)
         self._next += 1
         return folder
 
     def _folder(self, path: Path) -> Folder:
-        return Folder(path, *self._fsync)
+        return Folder(path, *self._fsync, address=self.address)
 
     # -- what waits
 
@@ -139,7 +157,7 @@ class Spool:
     def waiting_chats(self) -> list[str]:
         """The chats of which lines may wait."""
         with self.lock:
-            folders = self._folders
+            folders = [folder for folder in self._folders if folder.is_ours]
             found = {key: None for folder in folders for key in (*folder.waiting, folder.sending) if key is not None}
         return list(found)
 
@@ -148,10 +166,12 @@ class Spool:
         return sum(folder.behind(session_key)[1] for folder in self.folders(session_key))
 
     def folders(self, session_key: str | None = None) -> list[Folder]:
-        """All folders, those of ended processes too; of a chat those in which something of it was written."""
+        """All folders of this record, those of ended processes too; of a chat those in which something of it was
+        written.
+        """
         with self.lock:
             found = [*self._folders, *(folder for _, folders in self._left for folder in folders)]
-        return [folder for folder in found if session_key is None or folder.has(session_key)]
+        return [folder for folder in found if folder.is_ours and (session_key is None or folder.has(session_key))]
 
     @property
     def refused(self) -> JsonlBackend | None:
@@ -240,11 +260,7 @@ class Spool:
         if self._left:
             return
         for slot in Slot.left(self.base, self._foreign):
-            try:
-                folders = [self._folder(path) for path in folders_in(slot.path)]
-            except BaseException:
-                slot.release()
-                raise
+            folders = self._folders_of(slot)
             logger.info("What a process that has ended left in %s is handed on", slot.path)
             with self.lock:
                 self._left.append((slot, folders))
@@ -288,6 +304,12 @@ class Spool:
                 slot.release()
         self._slot = self._current = self._refused = None
         self._folders, self._left = [], []
+
+
+def _let_go(slot: Slot, folders: list[Folder]) -> None:
+    for folder in folders:
+        folder.close()
+    slot.release()
 
 
 def _jobs(row: list[Folder], now: float) -> Iterator[Job]:

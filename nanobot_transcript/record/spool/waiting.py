@@ -1,6 +1,6 @@
 """What waits in a spool directory, of all processes, for the person who runs them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nanobot_transcript.errors import StoreError
@@ -13,7 +13,8 @@ __all__ = ["Waiting", "waiting_in"]
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """``lines`` and ``bytes`` that are not handed on, ``oldest_ms`` when the first of them was received (ms; None
-    without one), ``error`` why they are not, if that is known, and how many lines were ``refused`` for good.
+    without one), ``error`` why they are not, if that is known, and how many lines were ``refused`` for good. ``others``
+    are how many lines wait for another record, ``whose`` the addresses of these, where they are known.
     """
 
     lines: int = 0
@@ -21,26 +22,53 @@ class Waiting:
     oldest_ms: float | None = None
     error: str = ""
     refused: int = 0
+    others: int = 0
+    whose: tuple[str, ...] = ()
 
 
-def waiting_in(spool_dir: str | Path) -> Waiting:
-    """Read what there is, and change nothing; also while processes use it. Raises StoreErrors."""
-    lines = size = refused = 0
-    oldest: list[float] = []
-    errors: list[str] = []
+def waiting_in(spool_dir: str | Path, address: str | None = None, identity: str = "") -> Waiting:
+    """What waits for the record with this address (see ``FarBackend.address``) and, where it is known, ``identity``;
+    without an address for any record. Changes nothing; also while processes use it. Raises StoreErrors.
+    """
+    looked = _Looked()
     for slot in slots_in(Path(spool_dir).expanduser()):
+        is_ours = True
         for path in folders_in(slot):
-            folder = Folder(path)
-            for key in folder.chats():
-                count, length = folder.behind(key)
-                lines, size = lines + count, size + length
-                first = folder.first(key)
-                if first is not None:
-                    oldest.append(first.get("rts", first["ts"]))
+            folder = Folder(path, address=address or "")
+            is_ours = address is None or folder.is_for(identity)
+            looked.count(folder, is_ours=is_ours)
             folder.close()
-        errors += _trouble(slot / "trouble")
-        refused += _refused(slot / "refused")
-    return Waiting(lines, size, min(oldest, default=None), errors[0] if errors else "", refused)
+        if is_ours:
+            looked.errors += _trouble(slot / "trouble")
+        looked.refused += _refused(slot / "refused")
+    return looked.told()
+
+
+@dataclass(slots=True)
+class _Looked:
+    lines: int = 0
+    bytes: int = 0
+    refused: int = 0
+    others: int = 0
+    whose: set[str] = field(default_factory=set[str])
+    oldest: list[float] = field(default_factory=list[float])
+    errors: list[str] = field(default_factory=list[str])
+
+    def count(self, folder: Folder, *, is_ours: bool) -> None:
+        for key in folder.chats():
+            count, length = folder.behind(key)
+            if not is_ours:
+                self.others += count
+                self.whose |= {folder.meant_for} if count and folder.is_elsewhere else set()
+                continue
+            self.lines, self.bytes = self.lines + count, self.bytes + length
+            first = folder.first(key)
+            if first is not None:
+                self.oldest.append(first.get("rts", first["ts"]))
+
+    def told(self) -> Waiting:
+        oldest, error = min(self.oldest, default=None), self.errors[0] if self.errors else ""
+        return Waiting(self.lines, self.bytes, oldest, error, self.refused, self.others, tuple(sorted(self.whose)))
 
 
 def _trouble(path: Path) -> list[str]:

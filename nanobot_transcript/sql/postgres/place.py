@@ -1,6 +1,7 @@
 """Which database, and what of it: plain values that say where something shared lies."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -8,6 +9,7 @@ from typing import Any, Final, LiteralString, cast
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
 
 from nanobot_transcript.errors import ConfigError
 
@@ -19,6 +21,7 @@ SCHEMA: Final = "nanobot"
 _LONGEST_NAME: Final = 63
 """Bytes of a PostgreSQL identifier; what is longer would be cut off."""
 
+_USUAL_PORT: Final = "5432"
 _NO_NAME: Final = re.compile(r"[\0%$']|^pg_")
 _WRITTEN: Final = (
     "Write it like postgresql://user:password@host:5432/name. The password must be percent-encoded: %25 for %, %40 for"
@@ -66,6 +69,17 @@ class Place:
     def name(self) -> str:
         """For a person: without user and password."""
         return f"{_told(self.url)} (schema {self.schema})"
+
+    @property
+    def address(self) -> str:
+        """The same for all who mean the same database and schema, in whatever order they name its hosts: without user
+        and password, and with the ports that are left out.
+        """
+        parts = {part: value for part, value in conninfo_to_dict(self.url).items() if value is not None}
+        if "service" in parts:
+            return f"postgresql://service={parts['service']}/{parts.get('dbname') or ''} (schema {self.schema})"
+        where = ",".join(sorted({f"{host.lower()}:{port}" for host, port in _ways(_usual() | parts)}))
+        return f"postgresql://{where}/{parts['dbname']} (schema {self.schema})"
 
     @property
     def direct_name(self) -> str:
@@ -147,6 +161,21 @@ def _told(url: str) -> str:
     ports += [ports[-1]] * (len(hosts) - len(ports))
     told = ",".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=False))
     return f"postgresql://{told}/{parts.get('dbname') or ''}"
+
+
+def _ways(parts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each host with its port."""
+    hosts = str(parts.get("host") or parts.get("hostaddr") or "").split(",")
+    ports = str(parts.get("port") or "").split(",")
+    ports += [ports[-1]] * (len(hosts) - len(ports))
+    for host, port in zip(hosts, ports, strict=False):
+        yield host or "localhost", port or _USUAL_PORT
+
+
+def _usual() -> dict[str, Any]:
+    """What libpq takes for what an address leaves out: the variables PGHOST and PGPORT."""
+    given = {option.keyword.decode(): option.val for option in Conninfo.get_defaults()}
+    return {name: value.decode() for name in ("host", "port") if (value := given.get(name))}
 
 
 def _understood(url: str) -> dict[str, Any] | None:

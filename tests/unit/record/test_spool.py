@@ -284,6 +284,70 @@ def test_lines_for_one_record_never_go_to_another_one(
     assert contents(far.scan(KEY)) == ["text of om_1", "text of om_2", "text of om_4"]
 
 
+def test_lines_for_a_record_that_was_never_reached_go_to_it_alone(
+    far: FaultyFar, process: MakeProcess, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    far.down = True
+    first = process()
+    say(first, "om_1")
+    first.close()
+    other = FaultyFar(tmp_path / "another")
+    beside = process(other)
+    assert [message["content"] for message in beside.get_recent(KEY)] == []
+    say(beside, "om_2")
+    flushed(beside)
+    until(lambda: "another record" in caplog.text, "it is said that something is left alone")
+    assert contents(other.scan(KEY)) == ["text of om_2"]
+    (told,) = (record.getMessage() for record in caplog.records if record.levelname == "ERROR")
+    assert f"Start a bot of that record, {far.address}: it hands them on." in told
+    far.down = False
+    back = process()
+    say(back, "om_3", key=OTHER)
+    until_empty(tmp_path / "spool")
+    assert contents(far.scan(KEY)) == ["text of om_1"]
+
+
+def test_a_record_under_another_address_gets_the_lines_that_were_written_for_it(
+    far: FaultyFar, process: MakeProcess, tmp_path: Path
+) -> None:
+    store = process()
+    say(store, "om_1")
+    flushed(store)
+    far.down = True
+    say(store, "om_2")
+    store.close()
+    (tmp_path / "far").rename(tmp_path / "moved")
+    moved = FaultyFar(tmp_path / "moved")
+    assert moved.address != far.address
+    say(process(moved), "om_3", key=OTHER)
+    until_empty(tmp_path / "spool")
+    assert contents(moved.scan(KEY)) == ["text of om_1", "text of om_2"]
+
+
+def test_numbers_tell_what_waits_for_another_record(far: FaultyFar, process: MakeProcess, tmp_path: Path) -> None:
+    far.down = True
+    say(process(), "om_1", "om_2")
+    other = waiting_in(tmp_path / "spool", "elsewhere", "id")
+    assert (other.lines, other.others, other.whose) == (0, 2, (far.address,))
+    own = waiting_in(tmp_path / "spool", far.address, "id")
+    assert (own.lines, own.others, own.whose) == (2, 0, ())
+
+
+def test_a_purge_in_another_record_erases_nothing_that_waits_for_this_one(
+    far: FaultyFar, record: GroupTranscriptStore, process: MakeProcess, tmp_path: Path
+) -> None:
+    far.down = True
+    first = process()
+    say(first, "om_1")
+    first.close()
+    beside = process(FaultyFar(tmp_path / "another"))
+    beside.purge(KEY)
+    far.down = False
+    say(process(), "om_2", key=OTHER)
+    until_empty(tmp_path / "spool")
+    assert contents(record.scan(KEY)) == ["text of om_1"]
+
+
 def test_what_was_handed_on_does_not_stay_on_this_disk(far: FaultyFar, process: MakeProcess, tmp_path: Path) -> None:
     store = process(folder_seconds=0.0)
     say(store, "om_1")

@@ -50,6 +50,34 @@ def test_the_database_may_be_named_elsewhere_in_the_address() -> None:
     assert Place("postgresql://?service=ours")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("postgresql://ada:pw@a:5432,b:5433/db", "postgres://ada@b:5433,A/db?sslmode=prefer"),
+        ("postgresql://a:6000,b:6000/db", "postgresql://b:6000,a:6000,b:6000/db"),
+        ("postgresql://a,b/db?port=7", "postgresql://a:7,b:7/db"),
+        ("postgresql:///db?host=/run/x", "postgresql://%2Frun%2Fx:5432/db"),
+        ("postgresql://?service=ours", "postgresql://bot@?service=ours"),
+    ],
+)
+def test_the_same_database_has_one_address_whoever_asks_and_in_whatever_order(one: str, other: str) -> None:
+    assert Place(one).address == Place(other).address
+    assert "ada" not in Place(one).address
+    assert "pw" not in Place(one).address
+
+
+@pytest.mark.parametrize("other", ["postgresql://b/db", "postgresql://a:1/db", "postgresql://a/other"])
+def test_another_database_has_another_address(other: str) -> None:
+    assert Place("postgresql://a/db").address != Place(other).address
+    assert Place("postgresql://a/db").address != Place("postgresql://a/db", "second").address
+
+
+def test_what_an_address_leaves_out_comes_from_the_variables_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "a")
+    monkeypatch.setenv("PGPORT", "7")
+    assert Place("postgresql:///db").address == Place("postgresql://a:7/db").address
+
+
 def test_where_the_connection_that_stays_leads_is_told_with_its_setting() -> None:
     place = Place("postgresql://pooler:6432/db", listen_url=f"postgresql://bot:{SECRET}@host/db")
     assert (place.direct_name, place.direct_setting) == (
