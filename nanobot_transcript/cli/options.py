@@ -11,6 +11,7 @@ from nanobot_transcript.cli.again import given
 from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, StoreUnavailableError
+from nanobot_transcript.files.addresses import refuse_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,7 +119,8 @@ def one_form(*, json: bool, jsonl: bool) -> None:
 
 
 def expanded(store: Path) -> Path:
-    """A path with the home directory for ``~``. Raises ConfigError where there is none."""
+    """A path with the home directory for ``~``. Raises ConfigError where there is none, and for an address."""
+    refuse_address(store)
     try:
         return store.expanduser()
     except RuntimeError as error:

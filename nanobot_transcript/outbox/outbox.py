@@ -13,6 +13,7 @@ from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.coordination.files.signals import FileSignals, Watched
 from nanobot_transcript.entry import Entry, storable
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
+from nanobot_transcript.files.addresses import refuse_address
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.outbox import answering, early, offers, queueing, revising, waiting
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
@@ -272,6 +273,8 @@ def tables_at(place: "str | Path | Engine") -> Database:
 
 def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database]]:
     """Where an outbox lies, and how a database is opened there that waits so many seconds."""
+    if isinstance(place, str | Path):
+        refuse_address(place)
     layout = Layout(Path(place).expanduser().absolute()) if isinstance(place, str | Path) else None
     shelf = Shelf(Path(), cast("Engine", place)) if layout is None else Shelf(layout.state / _FOLDER)
     lock, make = ("", None) if layout is None else (layout.locks / "outbox.lock", layout.create)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ADDRESSES", "Record", "Usage"]
 
 ADDRESSES: Final = ("postgresql://", "postgres://")
-"""What a place that is no folder begins with."""
+"""What a place that is no folder begins with, in small letters or in capitals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Record(ABC):
         outbox; for ``postgresql://…`` those of ``PostgresRecord``. Raises ConfigError for an address that cannot be
         understood, or when the driver for it is not installed.
         """
-        if isinstance(place, str) and place.startswith(ADDRESSES):
+        if isinstance(place, str) and place.lower().startswith(ADDRESSES):
             return _at(place, options)
         from nanobot_transcript.record.files import FilesRecord
 

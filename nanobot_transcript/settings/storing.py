@@ -15,7 +15,7 @@ _SAMPLE: Final = "postgresql://user:password@host:5432/name"
 
 
 def _database(value: SecretStr) -> SecretStr:
-    if value.get_secret_value() and not value.get_secret_value().startswith(_ADDRESSES):
+    if value.get_secret_value() and not value.get_secret_value().lower().startswith(_ADDRESSES):
         raise ValueError(f"must begin with postgresql://, as in {_SAMPLE}")
     return value
 

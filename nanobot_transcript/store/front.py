@@ -4,10 +4,11 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self, Unpack
+from typing import Literal, Self, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
-from nanobot_transcript.errors import ConfigError, InvalidEntryError
+from nanobot_transcript.errors import InvalidEntryError
+from nanobot_transcript.files.addresses import refuse_address
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import (
     Changes,
@@ -24,9 +25,6 @@ from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 
 __all__ = ["GroupTranscriptStore", "default_base_dir"]
-
-_ADDRESSES: Final = ("postgresql:", "postgres:")
-"""How what leads to a database begins, also as a ``Path``."""
 
 
 def default_base_dir() -> Path:
@@ -55,11 +53,8 @@ class GroupTranscriptStore:
         backend: StoreBackend | None = None,
         members: MemberDirectory | None = None,
     ) -> None:
-        if base_dir is not None and str(base_dir).startswith(_ADDRESSES):
-            raise ConfigError(
-                "The address of a database is no folder.",
-                hint="`Record.open(address).store` is the store in a database.",
-            )
+        if base_dir is not None:
+            refuse_address(base_dir)
         self.base_dir: Path = Path(base_dir).expanduser() if base_dir is not None else default_base_dir()
         self.retention: Retention = retention or Retention()
         self.backend: StoreBackend = backend or JsonlBackend(

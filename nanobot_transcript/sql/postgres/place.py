@@ -57,9 +57,10 @@ class Place:
     connections: int = 4
 
     def __post_init__(self) -> None:
-        for setting, url in (("record.url", self.url), ("record.listen_url", self.listen_url)):
+        for field_name, url in (("url", self.url), ("listen_url", self.listen_url)):
             if url is not None:
-                _require(url, setting)
+                object.__setattr__(self, field_name, spelled := _spelled(url))
+                _require(spelled, f"record.{field_name}")
         if not _is_a_name(self.schema):
             raise ConfigError(
                 f"{self.schema!r} cannot be the name of a schema.", hint="Use up to 63 letters, digits and underscores."
@@ -153,6 +154,12 @@ def _require(url: str, setting: str) -> None:
         raise ConfigError(f"{setting} cannot be understood as the address of a database.", hint=_WRITTEN)
     if not (parts.get("dbname") or parts.get("service")):
         raise ConfigError(f"{setting} does not name a database.", hint=_NAMED)
+
+
+def _spelled(url: str) -> str:
+    """libpq takes a scheme in capitals for something else."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme.lower()}{separator}{rest}" if separator else url
 
 
 def _told(url: str) -> str:

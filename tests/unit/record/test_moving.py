@@ -9,11 +9,12 @@ import pytest
 from support.moves import KEY, chat_of, outcomes, say, shown, texts, write
 from support.places import open_record
 
-from nanobot_transcript import ConfigError, StoreBusyError, StoreUnavailableError
+from nanobot_transcript import ConfigError, GroupTranscriptStore, StoreBusyError, StoreUnavailableError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.moving.carrier import Carrier
 from nanobot_transcript.record.moving.move import check, move, place_of
-from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.record.postgres.record import PostgresRecord
+from nanobot_transcript.record.spool.folder import Folder
 from nanobot_transcript.store import shape
 
 OTHER = "feishu:oc_other"
@@ -239,12 +240,15 @@ def test_the_server_knows_at_once_how_much_there_is(tmp_path: Path, database: Re
 
 def test_what_waits_in_a_spool_is_told_of(folder: Record, database: Record, tmp_path: Path) -> None:
     say(database.store, "hello", "om_1")
+    assert isinstance(database, PostgresRecord)
     spool = tmp_path / "spool"
-    with open_record("postgresql://nobody@127.0.0.1:9/none#x", spool_dir=spool) as away:
-        assert isinstance(away.store.backend, SpooledBackend)
-        say(away.store, "waits", "om_2")
-        say(away.store, "too", "om_3")
-        report = move(database, folder, spool_dir=spool)
+    for address, ids in ((database.engine.place.address, ("om_2", "om_3")), ("another", ("om_4",))):
+        kept = Folder(spool / ids[0].removeprefix("om_") / "000001", address=address)
+        kept.begin()
+        for known in ids:
+            say(GroupTranscriptStore(backend=kept.lines), "waits", known)
+        kept.close()
+    report = move(database, folder, spool_dir=spool)
     (part,) = [one for one in report.parts if one.part == "spool"]
     assert (report.is_fine, part.count, part.lacking) == (False, 2, 2)
     assert move(database, folder, spool_dir=tmp_path / "none").is_fine
