@@ -30,6 +30,10 @@ _NOTHING_NEW: Final = (
     "Next: start the bots that you have stopped. "
     "When all are in the new place, `{command} --check` compares everything."
 )
+_LOST: Final = (
+    "Not there: {what}. What was moved before is gone from the new place since then, and no run brings that again: "
+    "move into an empty schema or folder."
+)
 _OUTCOMES: Final = {
     "other": "Another history of this chat is in the new place, and two are not joined: nothing of it was carried. "
     "Keep this place, move into another one, or export and import its messages: docs/en/postgres.md.",
@@ -131,7 +135,7 @@ def _tell(report: "MoveReport", *, check: bool) -> None:
     if left_out:
         told = "Left out {lines} that no reader is shown: `{verify}` tells which."
         notice(said(told, lines=amount(left_out, "line"), verify=again("verify")))
-    _tell_problems(report)
+    _tell_problems(report, check=check)
 
 
 def _compared(report: "MoveReport") -> str:
@@ -164,11 +168,14 @@ def _with(told: str, parts: list[str]) -> str:
     return "\n".join([told, *([said("Besides: {parts}.", parts=listed(parts))] if parts else [])])
 
 
-def _tell_problems(report: "MoveReport") -> None:
+def _tell_problems(report: "MoveReport", *, check: bool) -> None:
     rows = [[printable(what), printable(why)] for what, why in _problems(report)]
     if not rows:
         is_equal = all(chat.outcome == "equal" for chat in report.chats)
-        notice(said("Everything is there, with equal hashes.") if is_equal else said("Everything is there."))
+        if not check and any(chat.moved < chat.lines for chat in report.chats):
+            notice(said("What is new is there. What earlier runs have brought was compared then, and not again."))
+        else:
+            notice(said("Everything is there, with equal hashes.") if is_equal else said("Everything is there."))
         return
     print_table(["chat", "problem"], rows[:_SHOWN], shorten="chat")
     if len(rows) > _SHOWN:
@@ -189,6 +196,8 @@ def _problems(report: "MoveReport") -> "Iterator[tuple[str, str]]":
 def _why(chat: "ChatReport") -> str:
     if chat.outcome == "missing":
         return said("Not there: {what}.", what=amount(chat.missing, "line"))
+    if chat.outcome == "lost":
+        return said(_LOST, what=amount(chat.missing, "line"))
     return said(_OUTCOMES[chat.outcome]) if chat.outcome in _OUTCOMES else chat.problem
 
 

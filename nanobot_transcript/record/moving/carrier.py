@@ -20,18 +20,19 @@ __all__ = ["Carrier", "ChatReport", "Outcome"]
 _LINES, _BYTES = 2000, 4 << 20
 """How much is written at once, at the most; one line always."""
 
-Outcome = Literal["equal", "more", "missing", "other", "purged", "failed"]
-"""What became of a chat: the same lines are in both places; all are there, and others that were written there; some are
-missing; the target holds another transcript of it, so nothing was carried; it was purged in the source after others had
-written in the target; an error.
+Outcome = Literal["equal", "more", "missing", "lost", "other", "purged", "failed"]
+"""What became of a chat: the same lines are in both places; all are there, and others that were written there; some
+are missing; some are there no more that were carried once, which no run brings again; the target holds another
+transcript of it, so nothing was carried; it was purged in the source after others had written in the target; an
+error.
 """
 
 
 @dataclass(slots=True)
 class ChatReport:
-    """``lines`` are those of the source up to now, ``moved`` those that this run has carried, whether or not some were
-    there already. ``left_out`` counts what no reader is shown, by its flaw. ``hash`` is the same as ``hash_there`` when
-    the lines are, ``readers`` when what is read is.
+    """``lines`` are those of the source up to now, ``moved`` those that this run has added. ``left_out`` counts what
+    no reader is shown, by its flaw. ``hash`` is the same as ``hash_there`` when the lines are, ``readers`` when what
+    is read is.
     """
 
     chat: str
@@ -203,8 +204,8 @@ class Carrier:
         lines = self._source.transcripts.lines(standing.session_key, waypoint.source, standing.end)
         takes_back = False
         for batch in _batches(spelled(lines, hidden, report.left_out)):
-            waypoint = self._put(batch, waypoint, standing)
-            report.moved += len(batch)
+            added, waypoint = self._put(batch, waypoint, standing)
+            report.moved += added
             takes_back = takes_back or any(line.entry.get("op") in HIDING for line in batch)
             if self._passed is not None:
                 self._passed = chained(self._passed, (line.body for line in batch))
@@ -238,13 +239,18 @@ class Carrier:
         self._target.keep(waypoint)
         return waypoint
 
-    def _put(self, batch: list[Spelled], waypoint: Waypoint, standing: Standing) -> Waypoint:
+    def _put(self, batch: list[Spelled], waypoint: Waypoint, standing: Standing) -> tuple[int, Waypoint]:
+        """How many lines were added, and how far it has come."""
+        added = 0
         while batch and waypoint.apart is None:
             count, waypoint = self._target.append(batch, waypoint, standing.last_write_ms)
             if not count:
                 waypoint = waypoint.parted()
-            batch = batch[count:]
-        return self._target.merge(batch, waypoint) if batch else waypoint
+            batch, added = batch[count:], added + count
+        if not batch:
+            return added, waypoint
+        merged, waypoint = self._target.merge(batch, waypoint)
+        return added + merged, waypoint
 
     def _finished(self, standing: Standing, waypoint: Waypoint, report: ChatReport) -> Waypoint:
         """The same at the end of the source, behind what was left out there."""

@@ -147,8 +147,10 @@ class Place(ABC):
         """
 
     @abstractmethod
-    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> Waypoint:
-        """Record those of the lines that are not there, as any writer would, and keep the waypoint behind them."""
+    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
+        """Record those of the lines that are not there, as any writer would, and keep the waypoint behind them. Returns
+        how many were not there.
+        """
 
     def behind(self, session_key: str, after: str, upto: str | None = None) -> list[Entry]:
         """The lines behind a cursor."""

@@ -55,8 +55,9 @@ class DatabasePlace(Place):
         done = self._bulk.extend(at.chat, pairs, at.target, written_ms=written_ms, then=then)
         return (len(lines), kept[-1]) if done is not None else (0, at)
 
-    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> Waypoint:
+    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
         """See ``Place.merge``: some hundreds in one transaction, with the waypoint."""
+        added = 0
         for start in range(0, len(lines), _SEVERAL):
             some = lines[start : start + _SEVERAL]
             kept: list[Waypoint] = []
@@ -64,9 +65,9 @@ class DatabasePlace(Place):
             def then(connection: Connection, cursor: str) -> None:
                 kept.append(self._keep_in(connection, at, some, cursor))  # noqa: B023 - called at once
 
-            self._bulk.merge(at.chat, self.not_there(some), then)
+            added += self._bulk.merge(at.chat, self.not_there(some), then)
             at = kept[-1]
-        return at
+        return added, at
 
     def alone(self, part: str) -> AbstractContextManager[object]:
         """See ``Place.alone``."""

@@ -56,13 +56,13 @@ class FolderPlace(Place):
         self._bulk.note_write(at.chat, written_ms)
         return count, waypoint
 
-    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> Waypoint:
+    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
         """See ``Place.merge``."""
-        self._backend.write_each(at.chat, self.not_there(lines))
+        added = sum(self._backend.write_each(at.chat, self.not_there(lines)))
         last = lines[-1]
         waypoint = at.moved(last.cursor, self._bulk.end(at.chat), len(lines), last.entry)
         self.keep(waypoint)
-        return waypoint
+        return added, waypoint
 
     def settle(self) -> None:
         """See ``Place.settle``: how soon, ``store.fsync`` says."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nanobot_transcript.errors import ConfigError, StoreError, StoreFullError
 from nanobot_transcript.record.contract import Record
@@ -217,11 +217,13 @@ class _Move(_Run):
 
 
 class _Check(_Run):
-    _known: Collection[str] = ()
-    """The chats that were carried, from one of the places into the other."""
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._carried: dict[str, Waypoint] = self.target.waypoints(self.source.identity)
+        self._known: Collection[str] = {*self._carried, *self.source.waypoints(self.target.identity)}
+        """The chats that were carried, from one of the places into the other."""
 
     def run(self) -> MoveReport:
-        self._known = {*self.target.waypoints(self.source.identity), *self.source.waypoints(self.target.identity)}
         self.begin()
         self.each(self._compared)
         for part in self.parts:
@@ -234,6 +236,8 @@ class _Check(_Run):
         tell(found, report)
         if found.missing and found.more and key not in self._known:
             report.outcome = "other"
+        elif found.missing and self._is_lost(key):
+            report.outcome = "lost"
         report.lines = found.lines
         report.readers, report.readers_there = (
             seen_by_readers(place.record.store.backend, key) for place in (self.source, self.target)
@@ -241,3 +245,11 @@ class _Check(_Run):
         if report.outcome == "equal" and report.readers != report.readers_there:
             report.outcome = "more"
         return report
+
+    def _is_lost(self, key: str) -> bool:
+        """Whether something is missing that was carried once: a run goes on behind that."""
+        carried = self._carried.get(key)
+        if carried is None or not carried.lines or carried.anew:
+            return False
+        found = compare(self.source.transcripts, self.target.transcripts, key, upto=carried.source)
+        return found.missing > 0

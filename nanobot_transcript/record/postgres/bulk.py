@@ -181,8 +181,10 @@ class PostgresBulk:
             self._weighed, self._unweighed = self._weighed + self._unweighed, 0
             self._engine.write(RECORD, lambda connection: connection.execute(self._sql(_WEIGH)), again=True)
 
-    def merge(self, session_key: str, lines: Sequence[Entry], then: Then) -> None:
-        """Record those of the lines that are not known, and what they have more than known ones, as one transaction."""
+    def merge(self, session_key: str, lines: Sequence[Entry], then: Then) -> int:
+        """Record those of the lines that are not known, and what they have more than known ones, as one transaction.
+        Returns how many were not known.
+        """
         rows, transcripts = self._rows(session_key), self._transcripts
         about = transcripts.messages_with(session_key, lines)
         about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
@@ -191,16 +193,17 @@ class PostgresBulk:
             cut = runs([(line, id_keys(line), barring_of(line, about)) for line in some])
             return [met for run in cut for met in transcripts.append_all(connection, session_key, run, _ANY_PURGE)]
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> int:
             with connection.transaction():
                 self._locked(connection, rows)
-                met = zip(lines, written(connection, lines), strict=True)
+                met = list(zip(lines, written(connection, lines), strict=True))
                 known = [(line, decode(found)) for line, found in met if found is not None and not is_op(line)]
                 written(connection, [edit for line, one in known if one is not None and (edit := upgrade(one, line))])
                 head = rows.head(connection)
                 then(connection, format_cursor(rows.tag, head.seq if head is not None else 0))
+            return sum(found is None for _, found in met)
 
-        self._engine.write(RECORD, work)
+        return self._engine.write(RECORD, work)
 
     def note_purge(self, session_key: str, moment_ms: float) -> None:
         """Note that something was purged then, unless that was done later, too."""

@@ -69,7 +69,7 @@ def test_posts_come_along_until_others_are_given_there(
         outbox.post("feishu:oc_team", "one")
         assert "Besides: 3 members, 1 row of posts." in run("migrate", "--to", "postgres").err
         outbox.post("feishu:oc_team", "two")
-        assert re.sub("from .*", "…", run("migrate", "--to", "postgres").err.partition("\nEvery")[0]) == (
+        assert re.sub("from .*", "…", run("migrate", "--to", "postgres").err.partition("\nWhat is new")[0]) == (
             "Moved no line of 2 chats …\nBesides: 1 row of posts."
         )
         there.outbox.post("feishu:oc_team", "given there")
@@ -92,6 +92,23 @@ def test_a_check_compares_and_changes_nothing(run: Run, store: GroupTranscriptSt
     run("migrate", "--to", "postgres")
     ended = run("migrate", "--to", "postgres", "--check")
     assert (ended.code, ended.err.splitlines()[-1]) == (0, "Everything is there, with equal hashes.")
+
+
+def test_a_run_does_not_claim_what_it_has_not_compared(
+    run: Run, store: GroupTranscriptStore, postgres_place: str
+) -> None:
+    run("migrate", "--to", "postgres")
+    url, _, schema = postgres_place.partition("#")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DELETE FROM {schema}.lines WHERE seq = 2".encode())
+    again = run("migrate", "--to", "postgres")
+    assert again.code == 0
+    assert "Everything is there" not in again.err
+    assert "compared then, and not again." in again.err
+    compared = run("migrate", "--to", "postgres", "--check")
+    assert compared.code == 1
+    assert "no run brings that again: move into an empty" in " ".join(compared.out.split())
+    assert "Next:" not in compared.err
 
 
 def test_back_into_another_folder(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:

@@ -214,6 +214,36 @@ def test_what_was_moved_back_meanwhile_is_not_counted_again(folder: Record, data
     assert (outcomes(report), chat_of(report).moved, chat_of(report).lines) == ({KEY: "equal"}, 1, 7)
 
 
+def test_what_was_there_already_is_not_counted_as_moved(folder: Record, database: Record) -> None:
+    say(folder.store, "first", "om_1")
+    move(folder, database)
+    say(database.store, "there", "om_2")
+    move(database, folder)
+    say(database.store, "there as well", "om_3")
+    report = move(folder, database)
+    assert (report.is_fine, chat_of(report).moved) == (True, 0)
+    say(folder.store, "here", "om_4")
+    assert chat_of(move(folder, database)).moved == 1
+    assert chat_of(move(database, folder)).moved == 1
+    assert sorted(texts(folder)) == sorted(texts(database))
+
+
+def test_what_was_moved_and_is_gone_is_told_from_what_is_to_be_moved(
+    folder: Record, database: Record, postgres_place: str
+) -> None:
+    for number in range(4):
+        say(folder.store, f"message {number}", f"om_{number}")
+    move(folder, database)
+    say(folder.store, "new", "om_new")
+    assert outcomes(check(folder, database)) == {KEY: "missing"}
+    move(folder, database)
+    url, _, schema = postgres_place.partition("#")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DELETE FROM {schema}.lines WHERE seq = 2".encode())
+    report = check(folder, database)
+    assert (outcomes(report), chat_of(report).missing, report.is_fine) == ({KEY: "lost"}, 1, False)
+
+
 def test_a_folder_whose_transcript_was_replaced(folder: Record, database: Record, tmp_path: Path) -> None:
     for number in range(4):
         say(folder.store, f"message {number}", f"om_{number}")
