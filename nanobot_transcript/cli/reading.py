@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -24,6 +25,8 @@ from nanobot_transcript.cli.output import emit_json, emit_line, notice
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.cli.view import View
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.sql.away import AwayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["chosen", "labelled", "nothing_found", "show", "tail"]
 
 _LOOK_FOR_CHATS = 1.0
+_AWAY = (AwayError, StoreBusyError)
 
 
 def tail(
@@ -203,15 +207,26 @@ async def _watch_for_chats(
     tasks: asyncio.TaskGroup,
     listen: Any,
 ) -> None:
-    while True:
-        for chat in await store.chats():
-            if chat.session_key in known:
-                continue
-            known.add(chat.session_key)
-            page = await store.read(chat.session_key)
-            while page.entries:
+    """While the database is away nothing comes, as in a chat that is followed; its connections say so."""
+
+    async def begin(key: str) -> None:
+        cursor: str | None = None
+        while True:
+            with suppress(*_AWAY):
+                page = await store.read(key, cursor)
                 for entry in page.entries:
-                    await news.put((chat.session_key, entry))
-                page = await store.read(chat.session_key, page.cursor)
-            tasks.create_task(listen(chat.session_key, page.cursor))
+                    await news.put((key, entry))
+                cursor = page.cursor
+                if not page.entries:
+                    break
+                continue
+            await asyncio.sleep(_LOOK_FOR_CHATS)
+        await listen(key, cursor)
+
+    while True:
+        with suppress(*_AWAY):
+            for chat in await store.chats():
+                if chat.session_key not in known:
+                    known.add(chat.session_key)
+                    tasks.create_task(begin(chat.session_key))
         await asyncio.sleep(_LOOK_FOR_CHATS)

@@ -63,7 +63,7 @@ class Asking:
         await world.feishu.say(world.group, world.you, text, reply_to=self._card, in_thread=True)
 
     async def close(self) -> None:
-        """Wait for the answer no more."""
+        """Wait for the answer no more. What became of that is told by whoever noticed: nobody asks for it."""
         if self._waiting is not None:
             self._waiting.cancel()
             await asyncio.gather(self._waiting, return_exceptions=True)

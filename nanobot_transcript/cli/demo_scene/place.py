@@ -1,12 +1,12 @@
 """Where the demo keeps its record: in its folder; in a schema of its own where the environment names a database."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, Self
 
 from nanobot_transcript.cli.language import said
-from nanobot_transcript.cli.output import notice
 from nanobot_transcript.errors import ConfigError, StoreError
 from nanobot_transcript.record import Record
 
@@ -68,16 +68,29 @@ class DemoPlace:
             make_schema(self._address, self.schema)
             self._is_made = True
 
-    def remove(self) -> None:
-        """Remove what is not in the folder, or say that it is still there."""
+    def remove(self, *, known: bool = False) -> str:
+        """Remove what is not in the folder. Returns what to say where it is still there, without the reason if that is
+        ``known``; else nothing.
+        """
         if not self._is_made:
-            return
+            return ""
         from nanobot_transcript.record.own_schema import drop_schema
 
         try:
             drop_schema(self._address, self.schema)
         except StoreError as error:
-            notice(said("The schema {schema} is still in the database: {why}", schema=self.schema, why=error))
+            still = "The schema {schema} is still in the database: {why}"
+            if known:
+                still = "The schema {schema} is still in the database."
+            return f"{said(still, schema=self.schema, why=error)} {self.dropping}"
+        return ""
+
+    @property
+    def dropping(self) -> str:
+        """How a person drops the schema."""
+        named = f"${_NAMES}URL" if f"{_NAMES}URL" in os.environ else f"$(cat ${_NAMES}URL_FILE)"
+        command = f"psql \"{named}\" -c 'DROP SCHEMA {self.schema} CASCADE'"
+        return said("To drop it: {command}", command=command)
 
     @property
     def _address(self) -> str:

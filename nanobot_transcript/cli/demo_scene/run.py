@@ -26,6 +26,7 @@ from nanobot_transcript.cli.demo_scene.world import World
 from nanobot_transcript.cli.language import said
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE
+from nanobot_transcript.errors import StoreError
 
 __all__ = ["run"]
 
@@ -36,21 +37,29 @@ def run(host: HostName, *, keep: bool, json: bool) -> int:
     """Play the demo and return the command's exit code. Raises HostError when what it needs is not installed."""
     version = host_named(host).require()
     folder = Path(tempfile.mkdtemp(prefix="transcript-demo-"))
-    place = DemoPlace(folder)
+    place, is_told = DemoPlace(folder), False
     try:
         place = DemoPlace.from_environment(folder / "record")
         demo = _Demo(folder, place, host_named(host), version, keep=keep, json=json)
         return asyncio.run(_until_signalled(demo.run()))
+    except StoreError as error:
+        is_told = True
+        if not keep and (left := place.remove(known=True)):
+            error.hint = f"{error.hint}\n{left}"  # the error is told before what is left behind it
+        raise
     finally:
         with contextlib.suppress(OSError):  # the terminal may be gone
-            _tell_kept(folder, place) if keep else place.remove()
+            if keep:
+                _tell_kept(folder, place)
+            elif not is_told and (left := place.remove()):
+                notice(left)
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tell_kept(folder: Path, place: DemoPlace) -> None:
     both = said("Kept: {folder}, and the schema {schema} in the database", folder=folder, schema=place.schema)
-    notice(both if place.schema else said("Kept: {folder}", folder=folder))
+    notice(f"{both}\n{place.dropping}" if place.schema else said("Kept: {folder}", folder=folder))
 
 
 async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:

@@ -120,8 +120,15 @@ class Screen:
         else:
             self._line(said("The transcript is a plain file of JSON lines:"))
             self._uncut(f"  {transcript}")
-        while_it_runs = said("To look at it from another terminal while the demo runs:")
-        self._line(said("To look at it:") if kept and not follow else while_it_runs)
+        is_over = kept and not follow
+        if place.schema:
+            over = "To look at it, with the same NANOBOT_TRANSCRIPT_RECORD__URL:"
+            running = (
+                "To look at it from another terminal while the demo runs, with the same NANOBOT_TRANSCRIPT_RECORD__URL:"
+            )
+        else:
+            over, running = "To look at it:", "To look at it from another terminal while the demo runs:"
+        self._line(said(over if is_over else running))
         tail = f"{command()} tail{' -f' if follow else ''}"
         if place.schema:
             self._uncut(f"  NANOBOT_TRANSCRIPT_RECORD__SCHEMA={place.schema} {tail}")

@@ -40,6 +40,13 @@ class Talking:
         turn = said("Your turn: you are {you}. Ask @Alpha or @Beta; /help shows what else you can do.", you=you)
         self._screen.act("6", turn)
         self._show_phrases()
+        try:
+            await self._talk(you)
+        finally:
+            if self._asking is not None:
+                await self._asking.close()
+
+    async def _talk(self, you: str) -> None:
         if self._asking is not None and self._world.page is not None:
             await self._asking.ask()
             asks = said(
@@ -55,8 +62,6 @@ class Talking:
                     break
                 if text:
                     await self._obey(text)
-        if self._asking is not None:
-            await self._asking.close()
 
     def _show_phrases(self) -> None:
         phrases = self._world.mind.phrases

@@ -49,18 +49,20 @@ def test_what_is_no_database_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_schema_that_cannot_be_dropped_is_told_if_it_was_made(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.execute("CREATE ROLE maker LOGIN", "GRANT CREATE ON DATABASE postgres TO maker")
     monkeypatch.setenv(f"{PREFIX}URL", cluster.url.replace("postgres@", "maker@"))
     place = DemoPlace.from_environment(tmp_path)
-    place.remove()
-    assert capsys.readouterr().err == ""
+    assert place.remove() == ""
     place.prepare()
     cluster.execute(f"ALTER SCHEMA {place.schema} OWNER TO postgres")
-    place.remove()
-    assert capsys.readouterr().err.startswith(f"The schema {place.schema} is still in the database: postgresql://127")
+    left = place.remove()
+    assert left.startswith(f"The schema {place.schema} is still in the database: postgresql://127")
+    dropping = f"""psql "$NANOBOT_TRANSCRIPT_RECORD__URL" -c 'DROP SCHEMA {place.schema} CASCADE'"""
+    assert left.endswith(dropping)
+    assert place.remove(known=True) == f"The schema {place.schema} is still in the database. To drop it: {dropping}"
     cluster.execute(f"ALTER SCHEMA {place.schema} OWNER TO maker")
-    place.remove()
+    assert place.remove() == ""
     assert cluster.execute(f"SELECT to_regnamespace('{place.schema}') IS NULL") == [(True,)]
     cluster.execute("DROP OWNED BY maker", "DROP ROLE maker")
