@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Engine
+from nanobot_transcript.sql.postgres.failures import may_make_schemas
 from nanobot_transcript.sql.postgres.place import Place
 
 __all__ = ["drop_schema", "make_schema"]
@@ -14,7 +16,13 @@ __all__ = ["drop_schema", "make_schema"]
 def make_schema(address: str, schema: str) -> None:
     """Make it, with the tables of a record. Raises StoreError kinds where that cannot be."""
     with _engine(address, schema) as engine:
-        engine.write(RECORD, lambda connection: None)
+        try:
+            engine.write(RECORD, lambda connection: None)
+        except StoreError as error:
+            granted = may_make_schemas(engine.place)
+            if error.hint.startswith(granted):
+                error.hint = granted  # to make this one for them is no use: it has another name each time
+            raise
 
 
 def drop_schema(address: str, schema: str) -> None:

@@ -8,7 +8,7 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.finding import Finding
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
-from nanobot_transcript.sql.postgres.migrations import version
+from nanobot_transcript.sql.postgres.migrations import refuse_narrow, version
 from nanobot_transcript.sql.postgres.place import quoted
 from nanobot_transcript.sql.postgres.poolers import leads_to_the_same
 
@@ -50,6 +50,7 @@ def check(engine: Engine) -> list[Finding]:
             return [
                 *_reached(engine, connection),
                 *_version(connection),
+                *_encoding(engine, connection),
                 *_isolation(connection),
                 *_rights(engine, connection),
                 *_ways(engine, connection),
@@ -90,6 +91,13 @@ def _version(connection: Connection) -> Iterator[Finding]:
         yield Finding("version", "ok", told)
 
 
+def _encoding(engine: Engine, connection: Connection) -> Iterator[Finding]:
+    try:
+        refuse_narrow(connection, engine.place.name)
+    except StoreError as error:
+        yield Finding("encoding", "error", str(error), error.hint)
+
+
 def _isolation(connection: Connection) -> Iterator[Finding]:
     """An append is one call outside of a transaction of ours, so it takes the level that the user has."""
     level, user = _row(connection, "SELECT current_setting('default_transaction_isolation'), quote_ident(current_user)")
@@ -102,7 +110,7 @@ def _isolation(connection: Connection) -> Iterator[Finding]:
 def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
     may_create, there, may_use = _row(connection, _RIGHTS, engine.place.schema)
     (foreign,) = _row(connection, _FOREIGN, engine.place.schema)
-    user = quoted(connection.info.user)
+    user, owner = quoted(connection.info.user), f"The owner of the database {quoted(connection.info.dbname)}"
     if foreign:
         fix = "Let one user own the schema and all in it, and all bots be that user; or grant this one the rights."
         yield Finding("rights", "error", f"This user may not read and change {foreign} of the tables.", fix)
@@ -110,10 +118,20 @@ def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
         yield Finding("rights", "ok", "This user may make and change the tables.")
     elif there:
         fix = f"GRANT ALL ON SCHEMA {engine.place.quoted_schema} TO {user};"
-        yield Finding("rights", "error", f"This user may not use the schema {engine.place.schema}.", fix)
+        yield Finding(
+            "rights",
+            "error",
+            f"This user may not use the schema {engine.place.schema}. {owner} lets them, in that database:",
+            fix,
+        )
     else:
         fix = f"CREATE SCHEMA {engine.place.quoted_schema} AUTHORIZATION {user};"
-        yield Finding("rights", "error", f"This user may not make the schema {engine.place.schema}.", fix)
+        yield Finding(
+            "rights",
+            "error",
+            f"This user may not make the schema {engine.place.schema}. {owner} makes it, in that database:",
+            fix,
+        )
 
 
 def _ways(engine: Engine, connection: Connection) -> Iterator[Finding]:

@@ -218,7 +218,7 @@ class Engine:
         try:
             yield
         except psycopg.Error as error:
-            found = typed(error, self.place.name)
+            found = typed(error, self.place)
             if is_lost(error):
                 raise _LostError(str(found), hint=found.hint) from error
             raise found from error
@@ -275,7 +275,7 @@ class Engine:
     def _refused_since(self, moment: float) -> StoreError | None:
         """Why the server did not take a connection, where it refused one since then."""
         refused = self._refused
-        return typed(refused[1], self.place.name) if refused is not None and refused[0] >= moment else None
+        return typed(refused[1], self.place) if refused is not None and refused[0] >= moment else None
 
     def _not_had(self) -> StoreError:
         """What to say when there was no connection in time, and none was refused."""
@@ -322,7 +322,7 @@ class Engine:
                     engine._get_to_know(made)
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
-                    if isinstance(found := typed(error, engine.place.name), AwayError):
+                    if isinstance(found := typed(error, engine.place), AwayError):
                         engine.outage.failed(found)
                     raise
                 finally:

@@ -205,7 +205,7 @@ class _Line:
 
     def _failed(self, error: psycopg.Error | StoreError, *, is_first: bool) -> None:
         place = self._place
-        told = error if isinstance(error, StoreError) else typed(error, place.direct_name, place.direct_setting)
+        told = error if isinstance(error, StoreError) else typed(error, place, direct=True)
         self.failure = found = told
         said = "Nothing is heard from other processes until it is connected again: %s %s"
         # Once each time it is cut off; where all lead to the same server, the other connections say it.

@@ -12,7 +12,7 @@ from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.sql.postgres.failures import ENCODING, is_missing
 from nanobot_transcript.sql.postgres.place import Place
 
-__all__ = ["Part", "lock_number", "migrate", "refuse_newer", "version"]
+__all__ = ["Part", "lock_number", "migrate", "refuse_narrow", "refuse_newer", "version"]
 
 _LOCK: Final = "nanobot-transcript migrations"
 _LOCK_WAIT: Final = "30s"
@@ -55,7 +55,7 @@ def refuse_newer(found: int | None, part: Part, where: str) -> None:
 
 def migrate(connection: psycopg.Connection, part: Part, place: Place) -> None:
     """Bring a part to the present version, all or nothing, one process at a time. ``connection`` is in autocommit."""
-    _refuse_narrow(connection, place.name)
+    refuse_narrow(connection, place.name)
     with connection.transaction():
         connection.execute("SELECT set_config('lock_timeout', %s, true)", (_LOCK_WAIT,))
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(f"{_LOCK} {place.schema}"),))
@@ -78,7 +78,7 @@ def migrate(connection: psycopg.Connection, part: Part, place: Place) -> None:
         )
 
 
-def _refuse_narrow(connection: psycopg.Connection, where: str) -> None:
+def refuse_narrow(connection: psycopg.Connection, where: str) -> None:
     """Raise StoreUnavailableError for a database that lacks most letters: names and words could not be kept there."""
     encoding = connection.info.parameter_status("server_encoding")
     if encoding not in _WIDE:

@@ -76,11 +76,26 @@ class Place:
         """The same for all who mean the same database and schema, in whatever order they name its hosts: without user
         and password, and with the ports that are left out.
         """
-        parts = {part: value for part, value in conninfo_to_dict(self.url).items() if value is not None}
+        parts = _given(self.url)
         if "service" in parts:
             return f"postgresql://service={parts['service']}/{parts.get('dbname') or ''} (schema {self.schema})"
         where = ",".join(sorted({f"{host.lower()}:{port}" for host, port in _ways(_usual() | parts)}))
         return f"postgresql://{where}/{parts['dbname']} (schema {self.schema})"
+
+    @property
+    def user(self) -> str:
+        """Who the server is told that asks."""
+        return str((_usual() | _given(self.url)).get("user") or "")
+
+    @property
+    def password(self) -> str:
+        """As the address has it; empty where it has none."""
+        return str(_given(self.url).get("password") or "")
+
+    @property
+    def database(self) -> str:
+        """Its name; empty where a service names it."""
+        return str(_given(self.url).get("dbname") or "")
 
     @property
     def direct_name(self) -> str:
@@ -170,6 +185,10 @@ def _told(url: str) -> str:
     return f"postgresql://{told}/{parts.get('dbname') or ''}"
 
 
+def _given(url: str) -> dict[str, Any]:
+    return {part: value for part, value in conninfo_to_dict(url).items() if value is not None}
+
+
 def _ways(parts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Each host with its port."""
     hosts = str(parts.get("host") or parts.get("hostaddr") or "").split(",")
@@ -180,9 +199,9 @@ def _ways(parts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _usual() -> dict[str, Any]:
-    """What libpq takes for what an address leaves out: the variables PGHOST and PGPORT."""
+    """What libpq takes for what an address leaves out: the variables PGHOST, PGPORT and PGUSER."""
     given = {option.keyword.decode(): option.val for option in Conninfo.get_defaults()}
-    return {name: value.decode() for name in ("host", "port") if (value := given.get(name))}
+    return {name: value.decode() for name in ("host", "port", "user") if (value := given.get(name))}
 
 
 def _understood(url: str) -> dict[str, Any] | None:

@@ -40,7 +40,7 @@ def leads_to_the_same(place: Place, connection: "psycopg.Connection[Any]") -> bo
             refuse_shared(direct, place.direct_conninfo, place.direct_name)
             return direct.execute(_SERVER).fetchone() == connection.execute(_SERVER).fetchone()
     except psycopg.Error as error:
-        raise typed(error, place.direct_name, place.direct_setting) from error
+        raise typed(error, place, direct=True) from error
 
 
 def _is_shared(connection: "psycopg.Connection[Any]", conninfo: str) -> bool:
