@@ -7,7 +7,7 @@ import typer
 
 from nanobot_transcript.cli.again import given
 from nanobot_transcript.cli.findings import print_findings
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
+from nanobot_transcript.cli.options import ConfigOrCOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import emit_json
 from nanobot_transcript.cli.problems import DONE, NEGATIVE, USAGE
 from nanobot_transcript.errors import ConfigError, StoreError
@@ -24,7 +24,7 @@ __all__ = ["doctor"]
 def doctor(
     json: JsonOption = False,
     store: StoreOption = None,
-    config: ConfigOption = None,
+    config: ConfigOrCOption = None,
 ) -> None:
     """Find out why something does not work.
 

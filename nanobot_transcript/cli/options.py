@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ChatArgument",
     "ConfigOption",
+    "ConfigOrCOption",
     "IdsOption",
     "JsonOption",
     "JsonlOption",
@@ -57,6 +58,12 @@ StoreOption: TypeAlias = Annotated[
 ConfigOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Configuration file, instead of the usual places.", readable=False),
+]
+ConfigOrCOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "-c", "--config", metavar="FILE", help="Configuration file, instead of the usual places.", readable=False
+    ),
 ]
 IdsOption: TypeAlias = Annotated[
     bool, typer.Option("--ids", help="Show the short id of each message, which `gate explain` understands.")

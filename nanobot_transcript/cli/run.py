@@ -2,13 +2,12 @@
 
 import logging
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nanobot_transcript.cli.language import said
-from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings
+from nanobot_transcript.cli.options import ConfigOrCOption, JsonlOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_line, listed, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE, described
 from nanobot_transcript.cli.supervised import tell_ready
@@ -29,12 +28,7 @@ _LOG = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 def run(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "-c", "--config", metavar="FILE", help="Configuration file, instead of the usual places.", readable=False
-        ),
-    ] = None,
+    config: ConfigOrCOption = None,
     agent: Annotated[
         list[str] | None,
         typer.Option("--agent", metavar="NAME", help="Run only this agent; may be given several times."),

@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.model import Settings
 from nanobot_transcript.settings.plain_names import DotenvUse, dotenv_file, plain_environment
 from nanobot_transcript.settings.problems import config_error
@@ -24,6 +25,9 @@ from nanobot_transcript.settings.sources import (
 )
 from nanobot_transcript.settings.unset import Unset, unset_error
 from nanobot_transcript.settings.wording import place_of
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record import Record
 
 __all__ = ["LoadedSettings", "Value", "load_settings"]
 
@@ -70,6 +74,16 @@ class LoadedSettings(Settings):
         """The variables of this process's environment that a setting is made of; those of a ``.env`` are none of it."""
         origins = (origin for source in self._sources for origin in source.origins.values())
         return frozenset(name for origin in origins for name in origin.variables if name in os.environ)
+
+    def open_database(self, *, spooled: bool = True) -> "Record":
+        """See ``Settings.open_database``; an error about an address says where that stands."""
+        try:
+            return super().open_database(spooled=spooled)
+        except ConfigError as error:
+            key, _, told = str(error).partition(" ")
+            if key not in ("record.url", "record.listen_url") or self.origin_of(key).kind == "default":
+                raise
+            raise ConfigError(f"{key} ({self.origin_of(key)}) {told}", hint=error.hint) from error
 
     def values(self) -> Iterator[Value]:
         """Every setting in effect; secrets are masked, filled-in ``${VAR}`` are shown as written."""

@@ -150,6 +150,7 @@ def environment(variables: Mapping[str, str] = os.environ, where: str = "") -> S
     for name in [name for name in ours if _names_a_file(name)]:
         value, setting = _content(name, ours.pop(name)), name[: -len(_FILE)]
         if value is not None and not ours.get(setting):
+            _require_one_value(name, variables[name], value, setting)
             ours[setting], named[setting] = value, name
     for name, value in ours.items():
         _require_json(name, value)
@@ -188,6 +189,16 @@ def _content(variable: str, path: str) -> str | None:
         raise ConfigError(
             f"{variable} names {path}, which cannot be read: {told}.", hint="Correct the path."
         ) from error
+
+
+def _require_one_value(variable: str, path: str, value: str, setting: str) -> None:
+    """Raise ConfigError for a file that holds nothing, or more than one secret. Nothing of it is repeated."""
+    if not value:
+        raise ConfigError(f"{variable} names {path}, which is empty.", hint="Write the value into that file.")
+    if "\n" in value and place_of(_key_of(setting).split(".")).secret:
+        raise ConfigError(
+            f"{variable} names {path}, which has several lines.", hint="Write the value into that file, on one line."
+        )
 
 
 def _require_json(variable: str, text: str) -> None:

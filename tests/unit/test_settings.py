@@ -620,6 +620,30 @@ def test_a_file_that_cannot_be_read_is_named_with_its_variable(
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("content", "why"), [("", "is empty"), (" \n", "is empty"), ("postgresql://a/hidden\nhidden", "has several lines")]
+)
+def test_a_file_that_holds_no_value_or_two_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, why: str
+) -> None:
+    (tmp_path / "url").write_text(content, encoding="utf-8")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL_FILE", str(tmp_path / "url"))
+    with pytest.raises(ConfigError, match=rf"RECORD__URL_FILE names .*url, which {why}\.") as refused:
+        load_settings(look_in_cwd=False)
+    assert "hidden" not in f"{refused.value}{refused.value.hint}"
+
+
+def test_an_address_that_cannot_be_understood_is_told_with_the_place_where_it_stands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL", "postgresql://bot:hidden@host:0/db")
+    told = r"record\.url \(environment NANOBOT_TRANSCRIPT_RECORD__URL\) cannot be understood"
+    with pytest.raises(ConfigError, match=told) as refused:
+        load_settings(look_in_cwd=False).open_record()
+    assert "with a port from 1 to 65535" in refused.value.hint
+    assert "hidden" not in f"{refused.value}{refused.value.hint}"
+
+
 @pytest.mark.parametrize("url", ["mysql://db/x", "db.example", "/var/lib"])
 def test_the_record_lies_in_postgresql_or_in_a_folder(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL", url)

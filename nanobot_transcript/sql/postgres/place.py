@@ -22,10 +22,12 @@ _LONGEST_NAME: Final = 63
 """Bytes of a PostgreSQL identifier; what is longer would be cut off."""
 
 _USUAL_PORT: Final = "5432"
-_NO_NAME: Final = re.compile(r"[\0%$']|^pg_")
+_RESERVED: Final = "pg_"
+_NO_NAME: Final = re.compile(r"[\0%$']")
 _WRITTEN: Final = (
-    "Write it like postgresql://user:password@host:5432/name. The password must be percent-encoded: %25 for %, %40 for"
-    " @, %2F for /, %3A for :, %3F for ?, %23 for #, %20 for a space."
+    "Write it like postgresql://user:password@host:5432/name, with a port from 1 to 65535, and behind a ? only options"
+    " that PostgreSQL knows. User and password must be percent-encoded: %25 for %, %40 for @, %2F for /, %3A for :, %3F"
+    " for ?, %23 for #, %20 for a space."
 )
 _NAMED: Final = "Write it at the end of the address, as in postgresql://user:password@host:5432/name."
 
@@ -61,10 +63,8 @@ class Place:
             if url is not None:
                 object.__setattr__(self, field_name, spelled := _spelled(url))
                 _require(spelled, f"record.{field_name}")
-        if not _is_a_name(self.schema):
-            raise ConfigError(
-                f"{self.schema!r} cannot be the name of a schema.", hint="Use up to 63 letters, digits and underscores."
-            )
+        if why := _objection(self.schema):
+            raise ConfigError(why, hint="Use up to 63 letters, digits and underscores.")
 
     @property
     def name(self) -> str:
@@ -151,13 +151,21 @@ def _placed(statement: str, quoted_schema: str) -> "LiteralString":
     return cast("LiteralString", statement.replace("nanobot.", quoted_schema + "."))
 
 
-def _is_a_name(schema: str) -> bool:
-    """False also for what the server reserves, and for what means something to the driver or in a function's body."""
-    try:
-        size = len(schema.encode())
-    except UnicodeEncodeError:
-        return False
-    return 0 < size <= _LONGEST_NAME and _NO_NAME.search(schema) is None
+def _objection(schema: str) -> str:
+    """Why it cannot be the name of a schema: also what the server reserves, and what means something to the driver or
+    in a function's body. Empty when it can.
+    """
+    size = len(schema.encode("utf-8", "surrogatepass"))
+    if size > _LONGEST_NAME:
+        return f"{schema!r} cannot be the name of a schema: it has {size} bytes, and {_LONGEST_NAME} are the most."
+    if schema.startswith(_RESERVED):
+        return (
+            f"{schema!r} cannot be the name of a schema: PostgreSQL keeps names that begin with {_RESERVED} for itself."
+        )
+    is_text = size > 0 and not any("\ud800" <= letter <= "\udfff" for letter in schema)
+    if is_text and _NO_NAME.search(schema) is None:
+        return ""
+    return f"{schema!r} cannot be the name of a schema: some of its characters cannot be."
 
 
 def _require(url: str, setting: str) -> None:

@@ -45,6 +45,20 @@ def test_an_address_that_leaves_open_which_database_is_refused(url: str, which: 
     assert "/name" in refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ("x" * 64, "it has 64 bytes"),
+        ("群" * 22, "it has 66 bytes"),
+        ("pg_mine", "begin with pg_"),
+        ("a'b", "characters"),
+    ],
+)
+def test_a_schema_that_cannot_be_is_told_why(schema: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        Place("postgresql://host/db", schema)
+
+
 def test_the_database_may_be_named_elsewhere_in_the_address() -> None:
     assert Place("postgresql://host?dbname=db").name == "postgresql://host/db (schema nanobot)"
     assert Place("postgresql://?service=ours")
