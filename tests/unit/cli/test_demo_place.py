@@ -6,7 +6,7 @@ import pytest
 from support.postgres import Cluster
 
 from nanobot_transcript.cli.demo_scene.place import DemoPlace
-from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.errors import ConfigError, StoreError
 
 PREFIX = "NANOBOT_TRANSCRIPT_RECORD__"
 
@@ -66,3 +66,15 @@ def test_a_schema_that_cannot_be_dropped_is_told_if_it_was_made(
     assert place.remove() == ""
     assert cluster.execute(f"SELECT to_regnamespace('{place.schema}') IS NULL") == [(True,)]
     cluster.execute("DROP OWNED BY maker", "DROP ROLE maker")
+
+
+def test_who_may_make_no_schema_is_told_the_one_thing_that_helps(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A schema that somebody made for them would have another name the next time."""
+    cluster.execute("CREATE ROLE guest LOGIN")
+    monkeypatch.setenv(f"{PREFIX}URL", cluster.url.replace("postgres@", "guest@"))
+    with pytest.raises(StoreError) as refused:
+        DemoPlace.from_environment(tmp_path).prepare()
+    assert refused.value.hint.endswith('GRANT CREATE ON DATABASE "postgres" TO "guest";')
+    cluster.execute("DROP ROLE guest")

@@ -54,7 +54,7 @@ def test_a_password_that_is_not_set(
     monkeypatch.delenv("DB_PASSWORD", raising=False)
     file = tmp_path / "my.yaml"
     file.write_text("record: {url: 'postgresql://bot:${DB_PASSWORD}@127.0.0.1:1/db'}\n", encoding="utf-8")
-    error = wrong("--config", str(file))
+    error = wrong("-c", str(file))
     assert "record.url" in error["message"]
     assert "Set the environment variable DB_PASSWORD" in error["fix"]
     for command in (("stats",), ("migrate", "--to", "postgres"), ("migrate", "--to", "files"), ("verify",)):
@@ -65,7 +65,9 @@ def test_a_password_that_is_not_set(
 def test_an_address_with_a_password_as_it_is(wrong: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOBOT_TRANSCRIPT_RECORD__URL", "postgresql://bot:hun/ter@2@127.0.0.1:1/db")
     error = wrong()
-    assert error["message"] == "record.url cannot be understood as the address of a database."
+    assert error["message"] == (
+        "record.url (environment NANOBOT_TRANSCRIPT_RECORD__URL) cannot be understood as the address of a database."
+    )
     assert "must be percent-encoded" in error["fix"]
     assert "hun" not in error["message"] + error["fix"]
 

@@ -15,6 +15,7 @@ from unit.record.conftest import MakeProcess
 
 from nanobot_transcript import GroupTranscriptStore, StoreFullError, StoreUnavailableError
 from nanobot_transcript.record.spool.backend import SpooledBackend
+from nanobot_transcript.record.spool.checking import check
 from nanobot_transcript.record.spool.waiting import Waiting, waiting_in
 from nanobot_transcript.store.lines.codec import decode
 
@@ -329,6 +330,9 @@ def test_numbers_tell_what_waits_for_another_record(far: FaultyFar, process: Mak
     say(process(), "om_1", "om_2")
     other = waiting_in(tmp_path / "spool", "elsewhere", "id")
     assert (other.lines, other.others, other.whose) == (0, 2, (far.address,))
+    (told,) = check(tmp_path / "spool", "elsewhere", "id")
+    assert (told.severity, told.fix) == ("warning", f"Start a bot of that record: {far.address}.")
+    assert told.message.endswith("are for another record; bots of this one do not hand them on.")
     own = waiting_in(tmp_path / "spool", far.address, "id")
     assert (own.lines, own.others, own.whose) == (2, 0, ())
 
