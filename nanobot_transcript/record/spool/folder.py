@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -200,11 +201,13 @@ class Folder:
         """True when that is known without asking the record: it was written for another address, and no record of that
         address was ever reached.
         """
-        return self.is_elsewhere and not self._record
+        return self.is_elsewhere and not self._record and not self._last_there()
 
     def is_for(self, identity: str) -> bool:
         """True when its lines are for this record, as far as the notes tell; ``identity`` is empty while unknown."""
-        return self._record == identity if self._record and identity else not self.is_elsewhere
+        if self._record and identity:
+            return self._record == identity
+        return not self.is_elsewhere or (bool(identity) and self._last_there() == identity)
 
     def belongs_to(self, identity: str) -> bool:
         """True when its lines may be handed on to this record; from then on they are its alone. Raises StoreErrors."""
@@ -213,8 +216,27 @@ class Folder:
         if not self._record:
             self._write(self._note, identity)
             self._record = identity
+            if not self.is_elsewhere:
+                self._remember(identity)
         self.is_elsewhere = False
         return True
+
+    def _last_there(self) -> str:
+        """The record that was last seen at the address for which it was written, by whoever has the same spool: that
+        one may be restored under another address, with lines waiting that were written while it could not be asked.
+        """
+        return _read(self._seen_at(self.meant_for)) if self.meant_for else ""
+
+    def _remember(self, identity: str) -> None:
+        seen = self._seen_at(self._address)
+        if self._address and _read(seen) != identity:
+            make_folders(self.base.parents[1], seen.parent)
+            self._write_note(seen, identity)
+
+    def _seen_at(self, address: str) -> Path:
+        return (
+            self.base.parents[1] / "records" / blake2b(address.encode("utf-8", "replace"), digest_size=16).hexdigest()
+        )
 
     @property
     def notes(self) -> list[Path]:
@@ -223,6 +245,9 @@ class Folder:
 
     def _write(self, note: Path, text: str) -> None:
         make_folders(self.base, self._layout.state)
+        self._write_note(note, text)
+
+    def _write_note(self, note: Path, text: str) -> None:
         try:
             write_whole(str(note), text.encode())
         except OSError as error:

@@ -69,7 +69,10 @@ def test_what_was_backed_up_is_restored_and_all_go_on(urls: list[str], tmp_path:
     with open_record(f"{url}#nanobot") as record:
         kept = Kept(record, tmp_path, url)
     # Nobody reaches it any more: this is handed on to the restored one.
-    nowhere = "postgresql://postgres@127.0.0.1:1/kept#nanobot"
+    with open_record(f"{url}#nanobot", spool_dir=tmp_path / "spool") as record:
+        say(record.store, "om_handed_on", key="feishu:oc_elsewhere")
+        until_empty(tmp_path / "spool")
+    nowhere = f"{url.replace('postgres@', 'nobody@')}#nanobot"  # who is refused there
     with open_record(nowhere, spool_dir=tmp_path / "spool") as record:
         say(record.store, "om_waits")
     for command in kept.restore:
