@@ -9,7 +9,7 @@ from aiohttp import web
 
 from transcript_mcp.door.delivery import ClientLeftError, has_left
 
-__all__ = ["StoppingError", "TimeIsOverError", "Waits"]
+__all__ = ["StoppingError", "TimeIsOverError", "Waits", "WorkCancelledError"]
 
 _T = TypeVar("_T")
 
@@ -27,6 +27,10 @@ class TimeIsOverError(Exception):
     """Raised for work that took longer than its client waits."""
 
 
+class WorkCancelledError(Exception):
+    """Raised for work that ended as if it had been cancelled, which nobody did: what it waited for was."""
+
+
 class Waits:
     """Those who wait. For one event loop."""
 
@@ -38,17 +42,20 @@ class Waits:
 
     async def until(self, request: web.BaseRequest, work: Coroutine[Any, Any, _T], seconds: float | None = None) -> _T:
         """What the work gives. Raises ClientLeftError, TimeIsOverError after ``seconds``, and StoppingError; the work
-        is cancelled then.
+        is cancelled then, again and again until it ends. Raises WorkCancelledError for what is no answer either.
         """
         if self._is_closed:
             work.close()
             raise StoppingError
-        loop = asyncio.get_running_loop()
-        limit = asyncio.timeout(seconds)
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        limit, before = asyncio.timeout(seconds), task.cancelling()
 
         def end() -> None:
             if not limit.expired():
                 limit.reschedule(loop.time())
+            else:
+                task.cancel()  # it was told so, and goes on
 
         try:
             async with limit:
@@ -62,6 +69,10 @@ class Waits:
             if has_left(request):
                 raise ClientLeftError from None
             raise TimeIsOverError from None
+        except asyncio.CancelledError as error:
+            if task.cancelling() > before:
+                raise  # whoever waits here is cancelled
+            raise WorkCancelledError from error
 
     @contextmanager
     def told(self, request: web.BaseRequest, ended: Callable[[], object]) -> Iterator[None]:
@@ -84,14 +95,11 @@ class Waits:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._none_waits.wait(), grace)
         self._is_closed = True
-        if self._next_look is not None:
-            self._next_look.cancel()
         for _, ended in list(self._waiting.values()):
-            ended()
+            ended()  # and again at each look, as long as it goes on
 
     def _look(self) -> None:
+        self._next_look = asyncio.get_running_loop().call_later(_LOOK, self._look) if self._waiting else None
         for request, ended in list(self._waiting.values()):
-            if has_left(request):
+            if self._is_closed or has_left(request):
                 ended()
-        waits = bool(self._waiting) and not self._is_closed
-        self._next_look = asyncio.get_running_loop().call_later(_LOOK, self._look) if waits else None

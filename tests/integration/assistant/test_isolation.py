@@ -442,7 +442,7 @@ async def test_random_frames_and_bodies_crash_nothing(
                 assert response.status in (200, 400, 401)
                 understood += response.status == 200
                 waiting += b"waiting" in await response.read()
-    assert understood > examples / 4  # they came as far as questions do
+    assert understood > examples / 10  # they came as far as questions do
     assert waiting
     await alive(hub)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

@@ -85,6 +85,14 @@ def test_a_token_that_also_stands_elsewhere_is_no_token_of_the_questions() -> No
     assert tokens.authenticate(f"Bearer {TOKEN}2", "about") == Caller("agent", "qa_agent")
 
 
+def test_a_token_of_an_agent_and_a_program_is_the_agents() -> None:
+    assert Tokens({"laptop": TOKEN}, {"qa_agent": TOKEN}).authenticate(f"Bearer {TOKEN}") == Caller("agent", "qa_agent")
+
+
+def test_blanks_around_the_token_of_people_do_not_matter() -> None:
+    assert Tokens(page=" people ").authenticate("Bearer people", "pages").kind == "person"
+
+
 def test_tokens_of_the_questions_do_not_close_a_hub() -> None:
     tokens = Tokens(askers={"ada": TOKEN}, local=True)
     assert not tokens.needs_token

@@ -9,7 +9,7 @@ from aiohttp.test_utils import make_mocked_request
 from support.waiting import PATIENCE, until
 
 from transcript_mcp.door.delivery import ClientLeftError
-from transcript_mcp.door.waits import StoppingError, TimeIsOverError, Waits
+from transcript_mcp.door.waits import StoppingError, TimeIsOverError, Waits, WorkCancelledError
 
 
 def a_request(*, has_left: bool = False) -> web.Request:
@@ -90,6 +90,51 @@ async def test_work_that_goes_on_after_it_was_ended_may_still_be_done() -> None:
     await waits.close(0)
     assert await waiting == "done"
     assert ended.is_set()
+
+
+async def test_work_that_goes_on_is_ended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cleanup may hang as its client did."""
+    monkeypatch.setattr("transcript_mcp.door.waits._LOOK", 0.01)
+    cancelled: list[str] = []
+
+    async def work() -> None:
+        while len(cancelled) < 3:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.append("")
+        raise KeyError("the end")
+
+    with pytest.raises(KeyError):
+        await asyncio.create_task(Waits().until(a_request(has_left=True), work()))
+    assert len(cancelled) == 3
+
+
+async def test_work_that_hangs_at_the_stop_is_ended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transcript_mcp.door.waits._LOOK", 0.01)
+    waits = Waits()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.Event().wait()
+
+    waiting = asyncio.create_task(waits.until(REQUEST, work()))
+    await asyncio.sleep(0)
+    await waits.close(0)
+    with pytest.raises((StoppingError, asyncio.CancelledError)):
+        await asyncio.wait_for(waiting, PATIENCE)
+
+
+async def test_work_that_is_cut_off_by_itself_is_an_error_that_can_be_told() -> None:
+    async def work() -> None:
+        inner = asyncio.create_task(asyncio.Event().wait())
+        inner.cancel()
+        await inner
+
+    with pytest.raises(WorkCancelledError):
+        await Waits().until(REQUEST, work())
 
 
 async def test_a_cancelled_caller_takes_its_work_along() -> None:

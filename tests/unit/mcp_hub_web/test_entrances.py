@@ -1,5 +1,6 @@
 """Which token opens which address of the hub: every route of it, asked by everybody there is."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
@@ -164,3 +165,24 @@ async def test_without_a_token_one_comes_into_a_hub_that_has_none_of_its_own(
             for path, status in expected.items():
                 async with http.get(path, headers=headers) as answer:
                     assert answer.status == status, path
+
+
+async def test_a_size_is_looked_at_behind_the_token_and_where_none_is_needed(hub: ClientSession) -> None:
+    large = {"Content-Length": str(1 << 40)}
+    for path, token, status in (
+        ("/api/mail/send", "of-a-program", 403),
+        ("/mcp/mail", "of-an-agent", 403),
+        ("/mcp/mail", "unknown", 401),
+        ("/mcp/mail", "of-a-program", 413),
+        ("/healthz", "", 413),
+    ):
+        headers = large | ({"Authorization": f"Bearer {token}"} if token else {})
+        at = hub._base_url
+        assert at is not None
+        reader, writer = await asyncio.open_connection(at.host, at.port)
+        lines = [f"{'GET' if path == '/healthz' else 'POST'} {path} HTTP/1.1", f"Host: {at.host}:{at.port}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+        answer = await reader.readline()
+        writer.close()
+        assert f" {status} ".encode() in answer, path
