@@ -30,7 +30,7 @@ _RULES: Final = """\
 
 
 def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> OpenRoom:
-    from transcript_mcp.assistant.questions.notes import AgentNotes
+    from transcript_mcp.assistant.agent_notes import AgentNotes
     from transcript_mcp.assistant.server import (
         assistant_from,
         build_server,

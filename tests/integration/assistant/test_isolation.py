@@ -327,7 +327,7 @@ async def test_scripts_in_a_question_are_text(hub: Hub) -> None:
 FRAMES = st.one_of(
     st.binary(max_size=200),
     st.builds(
-        lambda cmd, text, field, id: proto.WebsocketMessage(  # noqa: A006
+        lambda cmd, text, field, id: proto.WebsocketMessage(  # noqa: A006 - the field is called so
             Cmd=cmd,
             StrParam=text,
             **({field: getattr(proto, field)(ID=id)} if field else {}),

@@ -65,6 +65,24 @@ class Cut:
         assert self.line.cuts >= size // step - 1, "it was really cut"
 
 
+def lose_the_answer_to_commit(cut: Cut, monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
+    """Of the next change of a room: it is kept, and its process does not hear of it. ``then`` happens meanwhile."""
+    commit, left = Statements.finish, ["the next one"]
+
+    def finish(self: Statements, *last: str) -> str:
+        if not left:
+            return commit(self, *last)
+        left.clear()
+        cut.line.cut_after(0)
+        try:
+            return commit(self, *last)
+        finally:
+            cut.line.cut_after(None)
+            then()
+
+    monkeypatch.setattr(Statements, "finish", finish)
+
+
 def work_until_done(work: Callable[[], Any]) -> Any:
     """What ``work`` gives once it is no longer refused."""
     while True:
@@ -287,27 +305,14 @@ def test_it_is_told_whether_a_change_was_kept_until_too_many_others_were_made(
         PostgresDatabase(cast("PostgresRecord", record).engine, name, THINGS, busy=10)
         for record, name in ((cut.record, "things"), (cut.whole, "things"), (cut.whole, of))
     )
-    commit, left = Statements.finish, ["the first one"]
 
     def insert(database: PostgresDatabase, name: str) -> int:
         return database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", (name,)))
 
-    def finish(self: Statements, *last: str) -> str:
-        if not left:
-            return commit(self, *last)
-        left.clear()
-        cut.line.cut_after(0)
-        try:
-            return commit(self, *last)
-        finally:
-            cut.line.cut_after(None)
-            for number in range(others):
-                insert(other, f"other {number}")
-
     insert(beside, "before")
     insert(other, "before")
     before = beside.read(lambda db: db.execute("SELECT count(*) FROM things").fetchone()[0], 0)
-    monkeypatch.setattr(Statements, "finish", finish)
+    lose_the_answer_to_commit(cut, monkeypatch, lambda: [insert(other, f"other {number}") for number in range(others)])
     if is_told:
         assert insert(mine, "mine") == before + 1
     else:
@@ -345,7 +350,7 @@ def test_who_waits_to_hear_whether_it_is_kept_goes_on_while_another_has_the_lock
     engine, other = (cast("PostgresRecord", record).engine for record in (cut.record, cut.whole))
     database = PostgresDatabase(engine, "things", THINGS, busy=0.2)
     number = lock_number(f"nanobot-transcript database {engine.place.schema} things")
-    commit, left, busy, write = Statements.finish, ["one"], list[Exception](), engine.write
+    busy, write = list[Exception](), engine.write
     locked, free = threading.Event(), threading.Event()
 
     def insert() -> int:
@@ -359,18 +364,6 @@ def test_who_waits_to_hear_whether_it_is_kept_goes_on_while_another_has_the_lock
 
     holding = threading.Thread(target=hold)
 
-    def finish(self: Statements, *last: str) -> str:
-        if not left:
-            return commit(self, *last)
-        left.clear()
-        cut.line.cut_after(0)
-        try:
-            return commit(self, *last)
-        finally:
-            cut.line.cut_after(None)
-            holding.start()
-            locked.wait()
-
     def watched(*arguments: Any, **options: Any) -> Any:
         try:
             return write(*arguments, **options)
@@ -380,7 +373,7 @@ def test_who_waits_to_hear_whether_it_is_kept_goes_on_while_another_has_the_lock
             raise
 
     insert()
-    monkeypatch.setattr(Statements, "finish", finish)
+    lose_the_answer_to_commit(cut, monkeypatch, lambda: (holding.start(), locked.wait()))
     monkeypatch.setattr(engine, "write", watched)
     assert insert() == 2
     holding.join()
@@ -395,22 +388,10 @@ def test_who_waits_to_hear_whether_it_is_kept_goes_on_while_nobody_answers(
     place = cast("PostgresRecord", cut.record).engine.place
     engine = Engine(replace(place, url=f"{place.url}?connect_timeout=30", connections=1))
     database = PostgresDatabase(engine, "things", THINGS, busy=10)
-    commit, left = Statements.finish, ["one"]
     asked, write = list[str](), engine.write
 
     def insert() -> int:
         return database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", ("one",)))
-
-    def finish(self: Statements, *last: str) -> str:
-        if not left:
-            return commit(self, *last)
-        left.clear()
-        cut.line.cut_after(0)
-        try:
-            return commit(self, *last)
-        finally:
-            cut.line.cut_after(None)
-            cut.line.hush(silent=True)
 
     def counted(*arguments: Any, **options: Any) -> Any:
         asked.append("")
@@ -419,7 +400,7 @@ def test_who_waits_to_hear_whether_it_is_kept_goes_on_while_nobody_answers(
         return write(*arguments, **options)
 
     insert()
-    monkeypatch.setattr(Statements, "finish", finish)
+    lose_the_answer_to_commit(cut, monkeypatch, lambda: cut.line.hush(silent=True))
     monkeypatch.setattr(engine, "write", counted)
     assert insert() == 2
     engine.close()
@@ -455,24 +436,20 @@ def test_whether_it_is_kept_is_not_asked_for_where_nobody_will_be_told(
     cut: Cut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = PostgresDatabase(cast("PostgresRecord", cut.record).engine, "things", THINGS, busy=10)
-    commit, newer = Statements.finish, "UPDATE nanobot.versions SET version = 99 WHERE part = 'things'"
+    newer = "UPDATE nanobot.versions SET version = 99 WHERE part = 'things'"
 
     def insert() -> int:
         return database.write(lambda db: db.insert("INSERT INTO things (name) VALUES (?)", ("one",)))
 
-    def finish(self: Statements, *last: str) -> str:
-        with cast("PostgresRecord", cut.whole).engine.connection() as connection:
-            connection.execute(cast("PostgresRecord", cut.whole).engine.place.sql(newer))
+    def change_the_version() -> None:
+        whole = cast("PostgresRecord", cut.whole).engine
+        with whole.connection() as connection:
+            connection.execute(whole.place.sql(newer))
         monkeypatch.setattr("nanobot_transcript.sql.postgres.engine._TRUSTED", 0.0)
-        cut.line.cut_after(0)
-        try:
-            return commit(self, *last)
-        finally:
-            cut.line.cut_after(None)
 
     insert()
     monkeypatch.setattr("nanobot_transcript.sql.postgres.change._ASKED_FOR", 5.0)
-    monkeypatch.setattr(Statements, "finish", finish)
+    lose_the_answer_to_commit(cut, monkeypatch, change_the_version)
     began = time.monotonic()
     with pytest.raises(StoreError, match="while something was being kept") as unknown:
         insert()

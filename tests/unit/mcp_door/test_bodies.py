@@ -5,13 +5,14 @@ import gzip
 import os
 import zlib
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from aiohttp import web
 from aiohttp.streams import StreamReader
 from aiohttp.test_utils import make_mocked_request
 
-from transcript_mcp.door.bodies import Unpacking, body_pieces
+from transcript_mcp.door.bodies import BodyIntake, BodyTooLargeError, CrowdedError, Unpacking, body_pieces
 
 MIB = 1024 * 1024
 LARGE = os.urandom(100_000) + b"a" * 300_000
@@ -111,3 +112,47 @@ async def test_others_have_their_turn_while_a_body_is_unpacked() -> None:
     counting.cancel()
     assert size == 8 * MIB
     assert turns >= 8 * MIB / (64 * 1024)
+
+
+def arriving(body: bytes, **headers: str) -> web.Request:
+    content = StreamReader(Mock(_reading_paused=False), 1 << 20, loop=asyncio.get_running_loop())
+    content.feed_data(body)
+    content.feed_eof()
+    return make_mocked_request("POST", "/", headers, payload=content)
+
+
+async def test_a_body_is_as_large_as_it_may_be_whatever_it_announces() -> None:
+    intake = BodyIntake(4, 1)
+    async with intake.body(arriving(b"x" * 10), 10) as body:
+        assert body == b"x" * 10
+    for request in (arriving(b"x" * 11), arriving(b"", **{"Content-Length": "11"})):
+        with pytest.raises(BodyTooLargeError, match="at most 10 bytes"):
+            async with intake.body(request, 10):
+                pass
+
+
+async def test_together_bodies_take_no_more_than_memory_bears_and_small_ones_find_their_way() -> None:
+    intake = BodyIntake(2, 1)
+    async with intake.body(arriving(b"x" * 10), 10), intake.body(arriving(b"x" * 10), 10):
+        with pytest.raises(CrowdedError):
+            async with intake.body(arriving(b"xx"), 10):
+                pass
+        async with intake.body(arriving(b"x"), 10) as body:
+            assert body == b"x"
+        async with intake.body(arriving(b"xx"), 20) as body:  # of another kind
+            assert body == b"xx"
+    async with intake.body(arriving(b"xx"), 10) as body:
+        assert body == b"xx"
+
+
+async def test_what_went_wrong_is_not_counted_any_more() -> None:
+    intake = BodyIntake(1, 0)
+    for _ in range(3):
+        with pytest.raises(BodyTooLargeError):
+            async with intake.body(arriving(b"x" * 11), 10):
+                pass
+        with pytest.raises(KeyError):
+            async with intake.body(arriving(b"x" * 10), 10):
+                raise KeyError
+    async with intake.body(arriving(b"x" * 10), 10) as body:
+        assert len(body) == 10

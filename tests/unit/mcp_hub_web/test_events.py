@@ -15,9 +15,8 @@ from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Reason
-from transcript_mcp.hub.web import changes as looking_again
-from transcript_mcp.hub.web.changes import Looking
-from transcript_mcp.hub.web.events import Events, Viewer
+from transcript_mcp.hub.web import events as events_module
+from transcript_mcp.hub.web.events import Events, Viewer, Watches
 from transcript_mcp.mail.values import Draft
 from transcript_mcp.page import looked_at
 
@@ -112,7 +111,7 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
     events.viewers.add(viewer)
     events.came.set()
     watches = {"mail": looked_at(fails), "groups": looked_at(lambda: {(("what", "messages"),): next(looks)}, every=0)}
-    looking = asyncio.create_task(Looking(events, watches).run())
+    looking = asyncio.create_task(Watches(events, watches).run())
     await asyncio.wait_for(viewer.called.wait(), PATIENCE)
     looking.cancel()
     assert json.loads(viewer.waiting[0].partition("data: ")[2]) == {"room": "groups", "what": "messages"}
@@ -122,7 +121,7 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
 async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_it_can(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looking_again, "_AFTER_TROUBLE", 0.001)
+    monkeypatch.setattr(events_module, "_AFTER_TROUBLE", 0.001)
     tries = count()
 
     def look() -> dict[Any, Any]:
@@ -133,7 +132,7 @@ async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_
     events, viewer = Events(), Viewer("ada", 0.0)
     events.viewers.add(viewer)
     events.came.set()
-    looking = asyncio.create_task(Looking(events, {"mail": looked_at(look, every=0.001)}).run())
+    looking = asyncio.create_task(Watches(events, {"mail": looked_at(look, every=0.001)}).run())
     await asyncio.wait_for(viewer.called.wait(), PATIENCE)
     await until_true(lambda: next(tries) > 100)
     looking.cancel()

@@ -2,16 +2,13 @@
 
 from typing import Final
 
-__all__ = ["LARGEST", "LARGEST_ASKED", "LARGEST_PAGE", "MOST_VALUES", "SMALL"]
+__all__ = ["LARGEST", "LARGEST_ASKED", "MOST_VALUES", "SMALL"]
 
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes of an answer, a response or a frame of who has logged in, also once it is unpacked."""
 
 LARGEST_ASKED: Final = 8 * 1024 * 1024
 """Bytes of a request that carries its token in itself: the longest question, also with every character escaped."""
-
-LARGEST_PAGE: Final = 8 * 1024 * 1024
-"""About how many bytes of a page of the history; one record may be larger."""
 
 SMALL: Final = 64 * 1024
 """Bytes that are read and understood at once, whoever sent them."""

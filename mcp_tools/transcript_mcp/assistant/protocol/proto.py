@@ -38,7 +38,7 @@ def _add(message: descriptor_pb2.DescriptorProto, owner: str, field: Field) -> N
     if kind in _SCALARS:
         added.type = _SCALARS[kind]  # type: ignore[assignment] -- an enum of numbers
     else:
-        added.type = _MESSAGE  # type: ignore[assignment]
+        added.type = _MESSAGE  # type: ignore[assignment] -- an enum of numbers
         added.type_name = f".{home}.{kind}"
     if label == "optional":
         added.proto3_optional = True
@@ -52,7 +52,8 @@ def _map_entry(message: descriptor_pb2.DescriptorProto, field: Field) -> str:
     entry = message.nested_type.add(name=name)
     entry.options.map_entry = True
     for number, (part, kind) in enumerate((("key", key), ("value", value)), 1):
-        entry.field.add(name=part, number=number, label=_OPTIONAL, type=_SCALARS[kind])  # type: ignore[arg-type]
+        added = entry.field.add(name=part, number=number, label=_OPTIONAL)
+        added.type = _SCALARS[kind]  # type: ignore[assignment] -- an enum of numbers
     return name
 
 

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
-from transcript_mcp.assistant.protocol.limits import LARGEST_PAGE
-from transcript_mcp.assistant.questions.store import End, Ended
+from transcript_mcp.assistant.questions.store import LARGEST_PAGE, End, Ended
 from transcript_mcp.assistant.questions.tables import expression, index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.questions.values import (
     Choices,

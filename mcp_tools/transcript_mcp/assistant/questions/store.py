@@ -1,12 +1,15 @@
 """Where questions are kept: the contract that every backend fulfils."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from transcript_mcp.assistant.questions.values import Ending, HistoryPage, HistoryQuery, Inquiry, Question
 from transcript_mcp.sdk.transactions import Then
 
-__all__ = ["End", "Ended", "QuestionStore"]
+__all__ = ["LARGEST_PAGE", "End", "Ended", "QuestionStore"]
+
+LARGEST_PAGE: Final = 8 * 1024 * 1024
+"""About how many bytes of a page of the history; one record may be larger."""
 
 Ended: TypeAlias = tuple[Inquiry, bool] | None
 """The record as it stands, and whether this was what ended it; None for an unknown id."""

@@ -6,23 +6,30 @@ the last one it has seen and is told what it missed, or ``event: reload`` when t
 
 import asyncio
 import contextlib
+import logging
 import re
 import secrets
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from aiohttp import web
 
+from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.page import event_json
+from transcript_mcp.page import Watch, event_json
 
-__all__ = ["Events", "Viewer"]
+__all__ = ["Events", "Viewer", "Watches"]
+
+logger = logging.getLogger(__name__)
 
 _KEPT: Final = 500
 _WAITING: Final = 200
 """News that may wait for one page; who falls behind further loads anew."""
+_AFTER_TROUBLE: Final = 1.0
 _BEAT: Final = 15.0
 """Seconds after which a silent stream says that it lives."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -129,3 +136,40 @@ class Events:
             self.came.clear()
             self.gone.set()
         self.tell("system", what="clients")
+
+
+class Watches:
+    """Runs all ``watches`` (by page) while somebody listens to ``events``: what any process has changed is told."""
+
+    def __init__(self, events: Events, watches: Mapping[str, Watch]) -> None:
+        self._events = events
+        self._watches = watches
+
+    async def run(self) -> None:
+        """Until it is cancelled. Nothing is looked at while nobody listens."""
+        while True:
+            await self._events.came.wait()
+            tasks = [asyncio.create_task(self._watch(room, watch)) for room, watch in self._watches.items()]
+            try:
+                await self._events.gone.wait()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _watch(self, room: str, watch: Watch) -> None:
+        tell, missed = partial(self._events.tell, room), False
+
+        def looked() -> None:
+            if missed:
+                tell()  # whatever happened meanwhile
+
+        while True:
+            try:
+                await watch(tell, looked)
+            except (TranscriptError, OSError) as error:
+                logger.debug("%s cannot be read: %s", room, error)
+            except Exception:
+                logger.exception("%s cannot be read", room)
+            missed = True
+            await asyncio.sleep(_AFTER_TROUBLE)

@@ -12,8 +12,7 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub.web.bundle import Bundle
-from transcript_mcp.hub.web.changes import Looking
-from transcript_mcp.hub.web.events import Events
+from transcript_mcp.hub.web.events import Events, Watches
 from transcript_mcp.hub.web.problems import Recent
 from transcript_mcp.hub.web.system import SystemPage
 from transcript_mcp.page import WebPage, as_json
@@ -74,7 +73,7 @@ class Site:
         """From the application's start to its end: hear what is logged, and look at what changes."""
         watches = {name: watch for name, page in self._pages.items() if (watch := page.watch) is not None}
         self.recent.install()
-        looking = asyncio.create_task(Looking(self.events, watches).run())
+        looking = asyncio.create_task(Watches(self.events, watches).run())
         try:
             yield
         finally:
