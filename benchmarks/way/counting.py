@@ -7,12 +7,13 @@ A room is *entered* when one of its functions is called from another room while 
 Calls within the room do not count, nor does a coroutine that goes on after it has waited, nor further calls by the same
 function of the other room: a function that asks for ten names in turn enters once. Reading a property is no entry: a
 value is the same in every room. What the event loop, a pool of threads or a new thread begins has been called by
-whoever handed it to them. What somebody else's code calls (nanobot, a server, an SDK) has been called from "outside",
-and each function that it calls is an entry.
+whoever handed it to them; what is called because a task has ended, by the task. What somebody else's code calls
+(nanobot, a server, an SDK) has been called from "outside", and each function that it calls is an entry.
 
 What also ran, with the same stack, while nothing was under way is background, and does not count.
 """
 
+import asyncio
 import dis
 import inspect
 import sys
@@ -148,11 +149,24 @@ class Counting:
             if (room := self._room(code)) is not None:
                 return room, code
             if code in _TAKEN_OVER:
+                if frame.f_code in _HANDED_OVER and (ending := self._ending()) is not None:
+                    return ending
                 _, caller = self._handed_by.get(id(below.f_locals["self"]), (None, outside))
                 return outside if caller[0] == OUTSIDE else caller
             if not _is_library(code.co_filename):
                 return outside
         return outside
+
+    def _ending(self) -> _Caller | None:
+        """The task that comes to its end, where none of its functions is on the stack any more, if it is ours."""
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            return None
+        coroutine = None if task is None else task.get_coro()
+        code = getattr(coroutine, "cr_code", None)
+        room = None if code is None else self._room(code)
+        return None if room is None else (room, code)
 
 
 def _down(frame: FrameType | None) -> Iterator[FrameType]:

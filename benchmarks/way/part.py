@@ -30,7 +30,8 @@ _HOSTS: Final = {"run": "runner", "nanobot": "nanobot_host"}
 """The room of each host."""
 _LIMITED: Final = ("conversation", "feishu", "mail", "assistant", "hub", "door", "sdk")
 """The rooms with limits, besides the host's."""
-_TRIPS: Final = ("send_message", "archive", "ask_question", "its answer")
+_PLACES: Final = ("hub", "adapter")
+"""The processes through which a letter and a question go."""
 _PATIENCE: Final = 120
 
 
@@ -67,10 +68,11 @@ def way(context: Context) -> Generator[RoomRow]:
         with context.folder() as folder:
             yield from _rows(host, counted(Path(folder), "hosts", host))
     context.say("ways of a letter and a question")
-    with context.folder() as folder:
-        trips = counted(Path(folder), "trips")
-    for trip in _TRIPS:
-        yield from _rows(trip, trips[trip])
+    for place in _PLACES:
+        with context.folder() as folder:
+            trips = counted(Path(folder), "trips", place)
+        for trip, told in trips.items():
+            yield from _rows(trip, told)
 
 
 def _rows(way: str, told_of: dict[str, dict[str, Any]]) -> Iterator[RoomRow]:

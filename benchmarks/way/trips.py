@@ -1,18 +1,19 @@
 """The ways of a letter, of its archive, of a question to a person and of the answer, as one JSON document.
 
-    python -m benchmarks.way.trips FOLDER
+    python -m benchmarks.way.trips hub FOLDER        what runs in the hub; of the archive, in the archiver
+    python -m benchmarks.way.trips adapter FOLDER    what runs in the adapter that an agent asks through
 
-Hub, agents and the person's screen are in this process, and the adapter that asks, too: its files and the hub's are
-counted together. A program of its own, because it looks at all threads from their beginning.
+What is counted runs in this process; hub or adapter beside it run in one of their own, as people start them. A program
+of its own, because it looks at all threads from their beginning.
 """
 
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from benchmarks.way.counting import Counting, Way
 from benchmarks.way.hosts import document
@@ -28,6 +29,10 @@ _IDLE: Final = 1.2
 _AFTERWARDS: Final = 0.05
 """Seconds in which a call comes to its end behind the answer."""
 _TOKEN: Final = "token-of-a-program"
+_PROJECT: Final = "/srv/shop"
+
+_Ask: TypeAlias = Callable[[str], Awaitable[Any]]
+"""Ask a question; it comes back with the answer."""
 
 
 @asynccontextmanager
@@ -70,30 +75,20 @@ async def _letter(counting: Counting, url: str, http: "ClientSession", project: 
     return way
 
 
-async def _question(counting: Counting, url: str) -> tuple[Way, Way]:
+async def _question(counting: Counting, url: str, ask: _Ask) -> tuple[Way, Way]:
     """Of the question, until it is on the person's screen, and of the answer, until the agent has it."""
     from support.assistant_clients import page
 
-    from transcript_mcp.assistant.remote import RemoteDesk
-    from transcript_mcp.assistant.server import build_server
-    from transcript_mcp.assistant.tools import ToolOptions
-    from transcript_mcp.sdk.testing import InMemoryClient
-
-    client = InMemoryClient(build_server(RemoteDesk(url, _TOKEN), lambda _ctx: "", ToolOptions(shortest=1)))
     async with page(url, _TOKEN, "Ada") as screen:
-
-        def ask(text: str) -> "asyncio.Task[Any]":
-            return asyncio.create_task(client.call("ask_question", project_directory="/srv/shop", question=text))
-
         for number in range(2):
-            asked = ask(f"Question {number}?")
+            asked = asyncio.ensure_future(ask(f"Question {number}?"))
             frame = await screen.until("AskQuestion")
             await screen.reply(frame.AskQuestionRequest.ID, "Yes.")
             await asked
         with counting.idle():
             await asyncio.sleep(_IDLE)
         with counting.under_way() as question:
-            asked = ask("Ship it?")
+            asked = asyncio.ensure_future(ask("Ship it?"))
             frame = await screen.until("AskQuestion")
         with counting.idle():
             await asyncio.sleep(_IDLE)
@@ -101,6 +96,29 @@ async def _question(counting: Counting, url: str) -> tuple[Way, Way]:
             await screen.reply(frame.AskQuestionRequest.ID, "Yes.")
             await asked
     return question, answer
+
+
+@contextmanager
+def _agent(url: str) -> Iterator[_Ask]:
+    """An agent whose adapter is a program beside this one."""
+    from support.mcp_raw import RawClient
+
+    port = f"NANOBOT_TRANSCRIPT_HUB__PORT={url.rpartition(':')[2]}"
+    token = f"NANOBOT_TRANSCRIPT_HUB__TOKENS__PROGRAM={_TOKEN}"
+    with RawClient(["env", port, token, sys.executable, "-m", "nanobot_transcript", "mcp", "assistant"]) as client:
+        client.begin()
+        yield lambda text: asyncio.to_thread(client.call, "ask_question", project_directory=_PROJECT, question=text)
+
+
+def _agent_here(url: str) -> _Ask:
+    """An agent whose adapter is in this process."""
+    from transcript_mcp.assistant.remote import RemoteDesk
+    from transcript_mcp.assistant.server import build_server
+    from transcript_mcp.assistant.tools import ToolOptions
+    from transcript_mcp.sdk.testing import InMemoryClient
+
+    client = InMemoryClient(build_server(RemoteDesk(url, _TOKEN), lambda _ctx: "", ToolOptions(shortest=1)))
+    return lambda text: client.call("ask_question", project_directory=_PROJECT, question=text)
 
 
 def _archive(counting: Counting, folder: Path, project: str) -> Way:
@@ -127,25 +145,40 @@ def _archive(counting: Counting, folder: Path, project: str) -> Way:
     return way
 
 
-async def _trips(folder: Path) -> dict[str, Way]:
-    """What is looked at is imported when everything is, for the threads that it starts."""
-    counting = Counting(room_of)
-    counting.begin()
+async def _in_hub(counting: Counting, folder: Path) -> dict[str, Way]:
     project = folder / "project"
     project.mkdir()
-    try:
-        async with _hub(folder) as (url, http):
-            letter = await _letter(counting, url, http, str(project))
-            question, answer = await _question(counting, url)
-        archive = _archive(counting, folder, str(project))
-    finally:
-        counting.end()
+    async with _hub(folder) as (url, http):
+        letter = await _letter(counting, url, http, str(project))
+        with _agent(url) as ask:
+            question, answer = await _question(counting, url, ask)
+    archive = _archive(counting, folder, str(project))
     return {"send_message": letter, "archive": archive, "ask_question": question, "its answer": answer}
 
 
-def _documents(trips: dict[str, Way]) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((name, document(way)) for name, way in trips.items())
+async def _in_adapter(counting: Counting, folder: Path) -> dict[str, Way]:
+    from benchmarks.hubs import served
+
+    with served(folder, hub__tokens__program=_TOKEN) as hub:
+        url = f"http://127.0.0.1:{hub.port}"
+        question, answer = await _question(counting, url, _agent_here(url))
+    return {"ask_question, adapter": question, "its answer, adapter": answer}
+
+
+async def _trips(place: str, folder: Path) -> dict[str, Way]:
+    """What is looked at is imported when everything is, for the threads that it starts."""
+    counting = Counting(room_of)
+    counting.begin()
+    try:
+        return await {"hub": _in_hub, "adapter": _in_adapter}[place](counting, folder)
+    finally:
+        counting.end()
+
+
+def main(place: str, folder: str) -> None:
+    trips = asyncio.run(_trips(place, Path(folder)))
+    print(json.dumps({name: document(way) for name, way in trips.items()}))
 
 
 if __name__ == "__main__":
-    print(json.dumps(dict(_documents(asyncio.run(_trips(Path(sys.argv[1])))))))
+    main(*sys.argv[1:])

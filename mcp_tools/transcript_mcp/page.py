@@ -15,10 +15,10 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from nanobot_transcript.entry import well_formed
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.door.bodies import whole_body
 from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.sdk.threads import in_thread
 
 __all__ = [
     "Finding",

@@ -50,7 +50,7 @@ class Page:
         if message.type is not aiohttp.WSMsgType.BINARY:
             raise ConnectionError(f"closed with {self.socket.close_code}")
         self.raw.append(message.data)
-        return wire.decoded(proto.WebsocketMessage, message.data)
+        return proto.WebsocketMessage.FromString(message.data)
 
     async def until(self, cmd: str) -> Any:
         """The next frame with this command; those before it are dropped."""

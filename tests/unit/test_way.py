@@ -30,6 +30,15 @@ async def answer():
 def begin():
     return asyncio.ensure_future(store.load())
 
+def begin_and_look():
+    async def work():
+        await store.later()
+    def ended(task):
+        helper()
+    task = asyncio.ensure_future(work())
+    task.add_done_callback(ended)
+    return task
+
 async def hand_over():
     return await asyncio.to_thread(store.append, "x")
 
@@ -58,6 +67,15 @@ def written(text):
 async def load():
     await asyncio.sleep(0)
     await asyncio.sleep(0)
+
+def later():
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    loop.call_soon(arrived, future)
+    return future
+
+def arrived(future):
+    future.set_result(None)
 
 def each(function):
     return function()
@@ -136,6 +154,14 @@ async def test_a_coroutine_that_goes_on_enters_nothing_again(counting: Counting,
 async def test_a_task_is_called_by_who_made_it(counting: Counting, rooms: Any) -> None:
     with counting.under_way() as way:
         await rooms.host.begin()
+    assert entered(way) == {"host": {"outside": 1}, "store": {"host": 1}}
+
+
+async def test_what_a_task_calls_at_its_end_is_called_by_its_room(counting: Counting, rooms: Any) -> None:
+    with counting.under_way() as way:
+        await rooms.host.begin_and_look()
+        await asyncio.sleep(0)
+    assert named(way)["host"] == ["begin_and_look", "ended", "helper", "work"]
     assert entered(way) == {"host": {"outside": 1}, "store": {"host": 1}}
 
 

@@ -16,10 +16,10 @@ from nanobot_transcript.errors import InvalidPostError, PostConflictError, Store
 from nanobot_transcript.outbox import Answer, Postbox, post_id_for
 from nanobot_transcript.sql.away import level_of
 from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.questions.values import Event, Inquiry, Question
-from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["GroupQuestions"]
 

@@ -5,10 +5,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.sdk import Server
-from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.uritemplate import canonical
 
 if TYPE_CHECKING:

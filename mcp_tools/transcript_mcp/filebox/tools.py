@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import Field
 
 from nanobot_transcript.errors import InvalidMailError, NoAgentError
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.filebox import views as showing
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
@@ -15,7 +16,6 @@ from transcript_mcp.filebox.search import Query
 from transcript_mcp.filebox.values import BOXES, Box, Reading, Sent
 from transcript_mcp.filebox.wait import wait_for_mail
 from transcript_mcp.sdk import Context, Server, Text
-from transcript_mcp.sdk.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.values import Page
-from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["wait_for_mail"]
 

@@ -11,6 +11,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from nanobot_transcript import __version__
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.door.address import Addresses, is_loopback
 from transcript_mcp.door.bodies import READING
 from transcript_mcp.door.guard import Door, Entrances, guard
@@ -22,7 +23,6 @@ from transcript_mcp.hub.web import Site
 from transcript_mcp.room import OpenRoom
 from transcript_mcp.rooms import offered, open_rooms
 from transcript_mcp.sdk import Server, Watch, merged
-from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.tokens import tokens_of
 
 __all__ = ["create_app", "door_of", "told_in_a_line"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 
 __all__ = ["EVERY", "Disks"]
 

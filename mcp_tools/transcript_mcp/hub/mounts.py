@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -82,11 +82,14 @@ class Mount:
             begins = begins_session(request.headers, message)
             return await (self._open.begin(answering) if begins else self._open.go_on(request, answering))
         with HttpReceiver(request) as receiver:
-            if VERSION not in request.headers and is_tool_call(message):
-                answering = self._direct.answer(message, request[CALLER], receiver)
-                document = json_bytes(fields_on_top(await self._calls.until(request, answering)))
-                return await receiver.sent(web.Response(body=document, content_type="application/json"))
-            scope = {**asgi_scope(request), RECEIVER: receiver}
-            status, headers, answer = await self._calls.until(request, answer_plainly(self._plain, scope, body))
-            kind = headers.get("content-type", "application/json").partition(";")[0]
-            return await receiver.sent(web.Response(status=status, body=answer, content_type=kind))
+            answering = self._plainly(request, message, body, receiver)
+            return await receiver.sent(await self._calls.until(request, answering))
+
+    async def _plainly(self, request: web.Request, message: Any, body: bytes, receiver: HttpReceiver) -> web.Response:
+        if VERSION not in request.headers and is_tool_call(message):
+            document = await self._direct.answer(message, request[CALLER], receiver)
+            return web.Response(body=json_bytes(fields_on_top(document)), content_type="application/json")
+        scope = {**asgi_scope(request), RECEIVER: receiver}
+        status, headers, answer = await answer_plainly(self._plain, scope, body)
+        kind = headers.get("content-type", "application/json").partition(";")[0]
+        return web.Response(status=status, body=answer, content_type=kind)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.group_commit import GroupCommit
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.io_bridge.arrivals import ArrivalNotes
 from transcript_mcp.io_bridge.schema import opened
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
-from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.sdk.transactions import Transactions
 
 if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Processes
@@ -69,7 +69,7 @@ class SqlQueueStore:
         self._monotonic = monotonic
         self._ticked = monotonic()
         self._edition: int | None = None
-        self._transactions = Transactions(self._database)
+        self._commits = GroupCommit(self._database)
 
     async def put(
         self, session: str, direction: Direction, text: str, key: str | None = None, *, confirms: bool = False
@@ -89,7 +89,7 @@ class SqlQueueStore:
                 db.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?)", (session, direction, key, seq, used))
             return Put(seq, confirmed=confirmed)
 
-        return await self._transactions.write(work)
+        return await self._commits.write(work)
 
     async def take(self, session: str, direction: Direction) -> Item | None:
         def look(db: Sql) -> bool:
@@ -108,7 +108,7 @@ class SqlQueueStore:
             self._touch(db, session)
             return Item(row["seq"], session, direction, row["text"])
 
-        item = await self._transactions.write(work)
+        item = await self._commits.write(work)
         if item is not None:
             self._arrivals.taken(item.seq)
         return item
@@ -133,7 +133,7 @@ class SqlQueueStore:
         await self._each("DELETE FROM items WHERE seq = ? AND holder = ?", seqs)
 
     async def confirm(self, session: str, *, given_back: bool) -> int:
-        return await self._transactions.write(lambda db: self._confirm(db, session, given_back=given_back))
+        return await self._commits.write(lambda db: self._confirm(db, session, given_back=given_back))
 
     async def adopt(self) -> tuple[list[Item], int]:
         dead = await in_thread(self._dead)
@@ -155,7 +155,7 @@ class SqlQueueStore:
                 db.execute("UPDATE items SET holder = ? WHERE holder = ?", (holder, other))
             return taken_over, freed
 
-        adopted = await self._transactions.write(work)
+        adopted = await self._commits.write(work)
         await in_thread(self._tidy)
         return adopted
 
@@ -186,7 +186,7 @@ class SqlQueueStore:
             db.execute(f"DELETE FROM sessions WHERE {empty}", (now - min(_DAY, self._limits.keep),))
             return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
 
-        return await self._transactions.write(work)
+        return await self._commits.write(work)
 
     def close(self) -> None:
         self._database.close()
@@ -260,7 +260,7 @@ class SqlQueueStore:
         def work(db: Sql) -> None:
             db.executemany(statement, rows)
 
-        await self._transactions.write(work)
+        await self._commits.write(work)
         self._arrivals.settled(seqs)
 
     def _dead(self) -> dict[str, list[int]]:

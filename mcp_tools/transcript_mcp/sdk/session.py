@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.sdk.backend import Backend, backend
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.threads import in_thread
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

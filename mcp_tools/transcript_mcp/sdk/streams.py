@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Iterator
 
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 
 __all__ = ["Lines", "Outlet", "claimed_streams", "signals_set"]
 

@@ -16,10 +16,10 @@ from nanobot_transcript.relevance.decision import LATER, sentence_of
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
+from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
 from nanobot_transcript.turns.speakers import id_at, talk_of
 from transcript_mcp.page import PageCall, Tell, Watch, WebPage, answered, as_json, done
-from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import pages as paging
 from transcript_mcp.transcript import posts as posting
 from transcript_mcp.transcript.pages import Stretch

@@ -9,7 +9,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Postbox, PostStatus
 from nanobot_transcript.relevance.profiles import bot_called
 from nanobot_transcript.store.naming import chat_to_be, in_words
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.transcript.chats import everybody, present
 from transcript_mcp.transcript.reading import View
 from transcript_mcp.transcript.waits import Tell

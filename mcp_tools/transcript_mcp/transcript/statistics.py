@@ -26,8 +26,8 @@ from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.gaps import HISTORY
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.store.spoken import Speaker, Spoken
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.page import PageCall, WebPage, as_json
-from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript.page import Chats
 from transcript_mcp.transcript.positions import said
 

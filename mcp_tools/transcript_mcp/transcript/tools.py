@@ -8,8 +8,8 @@ from pydantic import Field
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.naming import chat_called
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.sdk import Context, Server
-from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import chats as listing
 from transcript_mcp.transcript import reading
 from transcript_mcp.transcript import waits as waiting

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.naming import in_words
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.transcript.bounds import fitting
 from transcript_mcp.transcript.lines import Line, encode, shown_id
 from transcript_mcp.transcript.reading import Told, View, page, page_text

@@ -17,8 +17,8 @@ from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.assistant.protocol import aside, proto, wire
-from transcript_mcp.sdk.threads import in_thread
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 REPLY = "/agentassistproto.SrvAgentAssistReply/AskQuestionReply"

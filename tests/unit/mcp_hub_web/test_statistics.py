@@ -21,8 +21,8 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
 from nanobot_transcript.relevance.tally import DAY_MS, tallies_since
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.hub import create_app
-from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript.page import Chats
 from transcript_mcp.transcript.statistics import Latest, StatisticsPage, _verdicts
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 
 __all__ = ["Aside"]
 

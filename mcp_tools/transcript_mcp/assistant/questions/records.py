@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
+from nanobot_transcript.sql.group_commit import GroupCommit, OneByOneError, Then
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.assistant.questions.store import LARGEST_PAGE, End, Ended
 from transcript_mcp.assistant.questions.tables import expression, index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.questions.values import (
@@ -23,8 +25,6 @@ from transcript_mcp.assistant.questions.values import (
     Question,
     text_of,
 )
-from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.sdk.transactions import OneByOneError, Then, Transactions
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.dialect import Shelf
@@ -88,11 +88,11 @@ class SqlQuestionStore:
         self._database = opened(shelf)
         self._clock = clock or shelf.clock
         self._moment = moment
-        self._transactions = Transactions(self._database)
+        self._commits = GroupCommit(self._database)
 
     async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Inquiry, bool]:
         """See ``QuestionStore``."""
-        return await self._transactions.write(
+        return await self._commits.write(
             lambda connection: self._put(connection, question, state, Ending("waiting")), then
         )
 
@@ -107,7 +107,7 @@ class SqlQuestionStore:
 
     async def end_all(self, ends: Sequence[End], then: Then | None = None) -> Sequence[Ended | Exception]:
         """See ``QuestionStore``."""
-        return await self._transactions.write_all([self._ending(end) for end in ends], then, self._all_at_once(ends))
+        return await self._commits.write_all([self._ending(end) for end in ends], then, self._all_at_once(ends))
 
     def _ending(self, end: End) -> Callable[[Sql], Ended]:
         def work(connection: Sql) -> Ended:
@@ -145,7 +145,7 @@ class SqlQuestionStore:
 
     async def shown(self, scope: str, id: str, clients: int) -> None:
         """See ``QuestionStore``."""
-        await self._transactions.write(
+        await self._commits.write(
             lambda connection: (
                 connection.execute(
                     "UPDATE records SET shown = shown + ? WHERE scope = ? AND id = ?", (clients, scope, id)
@@ -179,23 +179,23 @@ class SqlQuestionStore:
 
     async def write(self, message: Question, ending: Ending) -> tuple[Inquiry, bool]:
         """See ``QuestionStore``."""
-        return await self._transactions.write(lambda connection: self._put(connection, message, "waiting", ending))
+        return await self._commits.write(lambda connection: self._put(connection, message, "waiting", ending))
 
     async def lend(self, taker: Question) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
         if not await self._read(lambda connection: anything_for(connection, taker), False):
             return ()
-        return [_record(row) for row in await self._transactions.write(lambda connection: lend(connection, taker))]
+        return [_record(row) for row in await self._commits.write(lambda connection: lend(connection, taker))]
 
     async def settle(self, taker: Question, *, got: bool) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
-        rows = await self._transactions.write(lambda connection: settle(connection, taker, self._clock(), got=got))
+        rows = await self._commits.write(lambda connection: settle(connection, taker, self._clock(), got=got))
         return [_record(row) for row in rows]
 
     async def free(self) -> None:
         """See ``QuestionStore``."""
         if await self._read(anything_lent, False):
-            await self._transactions.write(free)
+            await self._commits.write(free)
 
     async def history(self, scopes: tuple[str, ...], query: HistoryQuery) -> HistoryPage:
         """See ``QuestionStore``."""
@@ -252,7 +252,7 @@ class SqlQuestionStore:
         """Take the words of all answers into the index. Where that cannot be written, they are not found yet."""
         try:
             while not await self._read(is_indexed, True):
-                await self._transactions.write(lambda connection: index(connection, _INDEXED_AT_ONCE))
+                await self._commits.write(lambda connection: index(connection, _INDEXED_AT_ONCE))
         except StoreError as error:
             logger.warning("The newest answers cannot be searched yet: %s", error)
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from nanobot_transcript.sql.group_commit import Then
 from transcript_mcp.assistant.questions.values import Ending, HistoryPage, HistoryQuery, Inquiry, Question
-from transcript_mcp.sdk.transactions import Then
 
 __all__ = ["LARGEST_PAGE", "End", "Ended", "QuestionStore"]
 

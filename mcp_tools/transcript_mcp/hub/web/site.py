@@ -9,6 +9,7 @@ from aiohttp import web
 
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.hub.web.bundle import Bundle
@@ -17,7 +18,6 @@ from transcript_mcp.hub.web.problems import Recent
 from transcript_mcp.hub.web.system import SystemPage
 from transcript_mcp.page import WebPage, as_json
 from transcript_mcp.room import Notes, OpenRoom
-from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["Site"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from aiohttp import web
 
+from nanobot_transcript.threads import in_thread
 from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.service import MailService
-from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["Routes"]
 

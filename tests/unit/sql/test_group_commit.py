@@ -10,8 +10,8 @@ import pytest
 
 from nanobot_transcript.errors import QueueFullError, StoreUnavailableError
 from nanobot_transcript.sql.contract import Database, Schema, Sql
+from nanobot_transcript.sql.group_commit import GroupCommit, OneByOneError
 from nanobot_transcript.sql.sqlite import SqliteDatabase
-from transcript_mcp.sdk.transactions import OneByOneError, Transactions
 
 SCHEMA = Schema(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
 
@@ -40,12 +40,12 @@ async def test_a_work_that_fails_takes_no_other_of_its_transaction_with_it(datab
         connection.execute("INSERT INTO kept VALUES ('half')")
         connection.execute("INSERT INTO kept VALUES ('a')")
 
-    transactions = Transactions(database)
-    one, (two, three) = await asyncio.gather(transactions.write(keep("a")), transactions.write_all([half, keep("b")]))
+    commits = GroupCommit(database)
+    one, (two, three) = await asyncio.gather(commits.write(keep("a")), commits.write_all([half, keep("b")]))
     assert (one, three) == ("a", "b")
     assert isinstance(two, sqlite3.IntegrityError)
     with pytest.raises(sqlite3.IntegrityError):
-        await transactions.write(keep("b"))
+        await commits.write(keep("b"))
     assert kept(database) == ["a", "b"]
 
 
@@ -79,9 +79,9 @@ def full(connection: Sql) -> None:
 async def test_a_work_that_cannot_be_done_fails_alone(
     database: Database, wrong: Callable[[Sql], None], kind: type[Exception]
 ) -> None:
-    transactions = Transactions(database)
+    commits = GroupCommit(database)
     works = (keep("one"), wrong, keep("two"))
-    outcomes = await asyncio.gather(*(transactions.write(work) for work in works), return_exceptions=True)
+    outcomes = await asyncio.gather(*(commits.write(work) for work in works), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [str, kind, str]
     assert kept(database) == ["one", "two"]
 
@@ -89,10 +89,10 @@ async def test_a_work_that_cannot_be_done_fails_alone(
 async def test_what_is_kept_is_told_in_its_order_before_anybody_goes_on_and_whoever_has_left(
     database: Database,
 ) -> None:
-    transactions, told = Transactions(database), list[Any]()
+    commits, told = GroupCommit(database), list[Any]()
 
     async def write(word: str) -> None:
-        await transactions.write(keep(word), told.append)
+        await commits.write(keep(word), told.append)
         told.append(f"{word} returned")
 
     writing = [asyncio.create_task(write(word)) for word in ("a", "b", "c")]
@@ -107,14 +107,14 @@ async def test_a_teller_that_fails_hinders_nobody(database: Database, caplog: py
     def fail(_outcomes: Sequence[Any]) -> None:
         raise RuntimeError("no")
 
-    transactions = Transactions(database)
-    assert await asyncio.gather(transactions.write(keep("a"), fail), transactions.write(keep("b"))) == ["a", "b"]
+    commits = GroupCommit(database)
+    assert await asyncio.gather(commits.write(keep("a"), fail), commits.write(keep("b"))) == ["a", "b"]
     assert "could not be told" in caplog.text
 
 
 async def test_a_transaction_that_cannot_be_made_fails_all_who_share_it(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    nowhere = Transactions(SqliteDatabase(tmp_path / "file" / "kept.sqlite3", tmp_path / ".lock", SCHEMA, busy=5))
+    nowhere = GroupCommit(SqliteDatabase(tmp_path / "file" / "kept.sqlite3", tmp_path / ".lock", SCHEMA, busy=5))
     outcomes = await asyncio.gather(*(nowhere.write(keep(word)) for word in ("a", "b")), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StoreUnavailableError] * 2
 
@@ -124,7 +124,7 @@ async def test_works_that_can_be_done_at_once_are(database: Database) -> None:
         connection.executemany("INSERT INTO kept VALUES (?)", [("a",), ("b",)])
         return ["at", "once"]
 
-    assert await Transactions(database).write_all([keep("a"), keep("b")], None, together) == ["at", "once"]
+    assert await GroupCommit(database).write_all([keep("a"), keep("b")], None, together) == ["at", "once"]
     assert kept(database) == ["a", "b"]
 
 
@@ -134,21 +134,21 @@ async def test_works_that_cannot_be_done_at_once_are_done_one_by_one(database: D
         connection.execute("INSERT INTO kept VALUES ('half')")
         raise error
 
-    outcomes = await Transactions(database).write_all([keep("a"), full, keep("b")], None, together)
+    outcomes = await GroupCommit(database).write_all([keep("a"), full, keep("b")], None, together)
     assert [type(outcome) for outcome in outcomes] == [str, QueueFullError, str]
     assert kept(database) == ["a", "b"]
 
 
 async def test_what_came_first_is_written_down_while_more_comes_all_the_time(database: Database) -> None:
-    transactions, more, told = Transactions(database), list[asyncio.Task[str]](), list[Any]()
+    commits, more, told = GroupCommit(database), list[asyncio.Task[str]](), list[Any]()
 
     async def come() -> None:
         for number in range(5000):
-            more.append(asyncio.create_task(transactions.write(keep(f"more {number}"), told.extend)))
+            more.append(asyncio.create_task(commits.write(keep(f"more {number}"), told.extend)))
             await asyncio.sleep(0)
 
     coming = asyncio.create_task(come())
-    assert await transactions.write(keep("first"), told.extend) == "first"
+    assert await commits.write(keep("first"), told.extend) == "first"
     assert told[0] == "first"
     assert len(told) < 100  # those of its transaction; those that came while the disk worked are in the next one
     coming.cancel()

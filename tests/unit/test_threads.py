@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import pytest
 from support.waiting import PATIENCE, until
 
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 
 WORD: ContextVar[str] = ContextVar("WORD")
 
@@ -123,7 +123,7 @@ async def test_calls_go_on_after_the_system_gave_no_thread(monkeypatch: pytest.M
 def test_a_function_that_hangs_does_not_keep_the_process() -> None:
     code = """
 import asyncio, threading
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 async def main():
     task = asyncio.ensure_future(in_thread(threading.Event().wait))
     await asyncio.sleep(0)

@@ -1,5 +1,5 @@
-"""Writing together: what arrives while a transaction is written shares the next one, so that a burst costs few
-waits for the disk. What is kept is told in that order, whoever still waits for it.
+"""Group commit: what arrives while a transaction is written shares the next one, so that a burst waits for the disk
+only a few times. What was committed is told in that order, whoever still waits for it.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.sql.contract import Database, Sql
-from transcript_mcp.sdk.threads import in_thread
+from nanobot_transcript.threads import in_thread
 
-__all__ = ["OneByOneError", "Then", "Transactions"]
+__all__ = ["GroupCommit", "OneByOneError", "Then"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class _Job(NamedTuple):
     done: "asyncio.Future[Sequence[Any]]"
 
 
-class Transactions:
+class GroupCommit:
     """What one process writes to one file, in the order in which it was asked for. For one event loop.
 
     An error of a work's own (one of ours, or a value or row that the database does not take) undoes that work alone;
