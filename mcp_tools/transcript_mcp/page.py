@@ -73,6 +73,16 @@ class WebPage:
         """False as long as there is nothing to show."""
         return True
 
+    @property
+    def is_for_askers(self) -> bool:
+        """True for what people see who show a token of ``assistant.tokens``; they see no other page."""
+        return False
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the page has to know before it asks for anything."""
+        return {}
+
     def close(self) -> None:
         """The hub ends."""
 

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from aiohttp.web import AbstractRouteDef
+    from aiohttp.web import AbstractRouteDef, Request
 
     from nanobot_transcript.record import Record
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.door.identity import Caller
     from transcript_mcp.page import WebPage
     from transcript_mcp.sdk import Content, Server
 
-__all__ = ["Addressee", "GivenNotes", "News", "Notes", "OpenRoom", "Room", "Stored"]
+__all__ = ["Addressee", "Fault", "GivenNotes", "News", "Notes", "OpenRoom", "OwnAccess", "Room", "Stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Room:
     or by a program of the room (``adapter``). ``entry`` is what a client calls it, where it stands alone there.
     ``waits``: its calls wait for somebody, for up to a day. ``safe`` are the tools that a client may call without
     asking its person. ``rules`` is what an agent is told of it, ``has_letters`` whether others write to agents there.
+    ``advice`` is what to do about a problem in the room that says no more itself. ``tables`` are those it keeps, for
+    whoever moves them to another database.
     """
 
     name: str
@@ -45,6 +48,13 @@ class Room:
     safe: tuple[str, ...] = ()
     rules: str = ""
     has_letters: bool = False
+    advice: str = ""
+    tables: "Callable[[Settings], Iterable[KeptTables]] | None" = None
+
+    @property
+    def package(self) -> str:
+        """The package that holds it, by which its log lines begin."""
+        return self.open.__module__.rpartition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +64,17 @@ class OpenRoom:
 
     ``routes`` are beside MCP. With ``own_access`` the room looks at the tokens of its routes itself, and at how large a
     body is; the hub checks where a request comes from. ``pages`` by name. ``stored`` is what it keeps, and how much;
-    ``record`` the record of groups that it shows. ``running`` goes on as long as the hub does. ``notes`` is what people
+    ``writes_in`` where the hub needs room for that, beside its own folder. ``record`` is the record of groups that it
+    shows. ``running`` goes on as long as the hub does. ``notes`` is what people
     write to agents in this room, ``hear`` tells a room of it that gives it to agents.
     """
 
     server: "Server"
     routes: "Callable[[], Iterable[AbstractRouteDef]] | None" = None
-    own_access: bool = False
+    own_access: "Callable[[], OwnAccess] | None" = None
     pages: "Callable[[News], Mapping[str, WebPage]] | None" = None
     stored: "Callable[[], Iterable[Stored]] | None" = None
+    writes_in: "Sequence[Path]" = ()
     record: "Record | None" = None
     running: "Callable[[], AbstractAsyncContextManager[None]] | None" = None
     notes: "Notes | None" = None
@@ -80,6 +92,33 @@ class Stored:
     bytes: int
     count: int | None = None
     files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a request: a code, a sentence, and what to do."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class OwnAccess(Protocol):
+    """What the hub tells people of routes at whose tokens the room looks itself. Each method is asked about any request
+    of the hub, and gives None for one that came by another route.
+    """
+
+    def client(self, request: "Request", program: str) -> tuple[str, str] | None:
+        """By which way somebody came who was let in, and the name of the program, empty where nobody is to see it."""
+        ...
+
+    def called(self, request: "Request") -> str | None:
+        """What was asked for, by a name of which there are few."""
+        ...
+
+    def fault(self, request: "Request", answer: "Mapping[str, Any]") -> Fault | None:
+        """What the JSON of an answer says is wrong, where it has another form than the hub's."""
+        ...
 
 
 class News(Protocol):

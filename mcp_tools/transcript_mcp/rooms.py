@@ -13,10 +13,11 @@ from transcript_mcp.mail.room import ROOM as MAIL
 from transcript_mcp.transcript.room import ROOM as TRANSCRIPT
 
 if TYPE_CHECKING:
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from transcript_mcp.room import OpenRoom, Room
 
-__all__ = ["ROOMS", "offered", "open_rooms"]
+__all__ = ["ROOMS", "kept_tables", "offered", "open_rooms"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,11 @@ def offered(names: Sequence[str] | None) -> tuple[str, ...]:
             f"hub.servers names {unknown[0]!r}, which is no server.", hint=f"The servers: {', '.join(ROOMS)}."
         )
     return tuple(ROOMS) if names is None else tuple(dict.fromkeys(names))
+
+
+def kept_tables(settings: "Settings") -> "list[KeptTables]":
+    """What rooms keep in tables, for whoever moves them."""
+    return [tables for room in ROOMS.values() if room.tables is not None for tables in room.tables(settings)]
 
 
 def open_rooms(

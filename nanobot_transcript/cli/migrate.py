@@ -85,8 +85,8 @@ def migrate(
 
 
 def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
-    from nanobot_transcript.cli.kept_tables import kept_tables_at
     from nanobot_transcript.record.moving import move
+    from transcript_mcp.rooms import kept_tables
 
     watched, label = _Watched(), said("Comparing") if check else said("Moving")
     with settings.open_folder() as folder, settings.open_database(spooled=False) as database:
@@ -99,7 +99,7 @@ def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
                 target,
                 watched,
                 spool_dir=spool,
-                tables=kept_tables_at(settings.hub.data_dir, settings.mail.store),
+                tables=kept_tables(settings),
             )
 
 

@@ -32,6 +32,7 @@ from nanobot_transcript.sql.dialect import Shelf
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
+from transcript_mcp.assistant.protocol.callers import Callers
 from transcript_mcp.assistant.protocol.connect import routes
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
@@ -280,7 +281,11 @@ async def _write_questions(folder: Path) -> None:
     tokens = Tokens(local=True)
     server = build_server(assistant, lambda ctx: tokens.asks_in(ctx.who), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = OpenRoom(server, routes=lambda: routes(assistant, tokens), own_access=True)
+    room = OpenRoom(
+        server,
+        routes=lambda: routes(assistant, tokens),
+        own_access=lambda: Callers(own_tokens=False, behind_token=False),
+    )
     async with listening(create_app(Settings(), {"assistant": room})) as url, page(url, LOCAL, "Ada") as ada:
         caller = Caller(url, LOCAL)
         asked = asyncio.create_task(caller.ask("q-answered", "Deploy the shop? 现在发布吗？"))

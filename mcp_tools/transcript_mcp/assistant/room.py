@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.page import WebPage
-    from transcript_mcp.room import News
+    from transcript_mcp.room import News, OwnAccess
 
 __all__ = ["ROOM"]
 
@@ -53,10 +54,15 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
 
         return routes(assistant, tokens)
 
-    def pages(_news: "News") -> "Mapping[str, WebPage]":
-        from transcript_mcp.page import WebPage
+    def own_access() -> "OwnAccess":
+        from transcript_mcp.assistant.protocol.callers import Callers
 
-        return {"questions": WebPage()}  # it goes by ``/ws``
+        return Callers(own_tokens=bool(settings.assistant.tokens), behind_token=settings.hub_wants_tokens)
+
+    def pages(_news: "News") -> "Mapping[str, WebPage]":
+        from transcript_mcp.assistant.page import QuestionsPage
+
+        return {"questions": QuestionsPage(options.max_attachment)}
 
     def stored() -> "Iterator[Stored]":
         from nanobot_transcript.files.usage import database_size
@@ -71,12 +77,19 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     return OpenRoom(
         server,
         routes,
-        own_access=True,
+        own_access=own_access,
         pages=pages,
         stored=stored,
         running=running,
         notes=AgentNotes(assistant.unasked, tokens, options.max_attachment),
     )
+
+
+def _tables(settings: "Settings") -> "Iterator[KeptTables]":
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from transcript_mcp.assistant.questions.tables import SCHEMA, opened
+
+    yield KeptTables("questions", SCHEMA, lambda place: opened(place.record.shelf(settings.hub.data_dir)))
 
 
 ROOM: Final = Room(
@@ -87,4 +100,5 @@ ROOM: Final = Room(
     waits=True,
     safe=("ask_question", "task_finish", "work_report", "get_answer", "withdraw_question"),
     rules=_RULES,
+    tables=_tables,
 )

@@ -62,5 +62,6 @@ ROOM: Final = Room(
         "filebox_reject_message",
     ),
     rules=_RULES,
+    advice="Check the agents' folders in .filebox; `nanobot-transcript doctor` checks each of them.",
     has_letters=True,
 )

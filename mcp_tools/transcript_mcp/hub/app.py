@@ -49,7 +49,7 @@ def create_app(
         client_max_size=int(hub.max_body),
     )
     add = app.router.add_routes
-    state = _State(Disks((hub.data_dir, settings.mail.store, settings.store.dir)))
+    state = _State(Disks((hub.data_dir, *(folder for room in rooms.values() for folder in room.writes_in))))
     supervised = [web.get("/healthz", state.healthy), web.get("/readyz", state.ready_to_serve)]
     entrances.add("open", add(supervised))
     entrances.add("programs", add([web.get("/metrics", metrics.handle)]))
@@ -59,12 +59,12 @@ def create_app(
         state.mounts.append(mount)
     for room in rooms.values():
         entrances.add(
-            "own" if room.own_access else "programs",
+            "own" if room.own_access is not None else "programs",
             add(room.routes() if room.routes is not None else ()),
         )
         state.running += [room.running] if room.running is not None else []
     entrances.add("open", add(site.open_routes()))
-    entrances.add("about" if site.asks else "pages", add([site.about_route()]))
+    entrances.add("about" if site.is_for_askers else "pages", add([site.about_route()]))
     entrances.add("pages", add(site.routes()))
     app.cleanup_ctx.append(told_in_a_line)
     app.on_response_prepare.append(site.recent.answered)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.opening import Opening
     from transcript_mcp.page import WebPage
@@ -47,4 +48,11 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     return OpenRoom(server, routes, pages=pages, stored=stored, hear=tools.hear)
 
 
-ROOM: Final = Room("io", _opened, stdio="relayed", entry="io-bridge", waits=True)
+def _tables(settings: "Settings") -> "Iterator[KeptTables]":
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from transcript_mcp.io_bridge.schema import SCHEMA, opened
+
+    yield KeptTables("queues", SCHEMA, lambda place: opened(place.record.shelf(settings.hub.data_dir)))
+
+
+ROOM: Final = Room("io", _opened, stdio="relayed", entry="io-bridge", waits=True, tables=_tables)

@@ -10,12 +10,18 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
+    from nanobot_transcript.record.moving.contract import Place
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.sql.contract import Database
     from transcript_mcp.page import WebPage
     from transcript_mcp.room import News
 
 __all__ = ["ROOM"]
+
+_BUSY: Final = 10.0
+"""Seconds for which a move waits for whoever writes."""
 
 _RULES: Final = """\
 - Begin work with `start_session`. Read your mail with `check_my_messages` then, before each commit and before you
@@ -49,7 +55,17 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
         archive = places.root / "projects"
         yield Stored("archive", archive, *folder_size(archive))
 
-    return OpenRoom(server, routes, pages=pages, stored=stored)
+    return OpenRoom(server, routes, pages=pages, stored=stored, writes_in=(settings.mail.store,))
+
+
+def _tables(settings: "Settings") -> "Iterator[KeptTables]":
+    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from transcript_mcp.mail.store import SCHEMA, MailStore
+
+    def opened(place: "Place") -> "Database":
+        return MailStore.on(place.record.shelf(settings.mail.store)).opened(_BUSY)
+
+    yield KeptTables("mail", SCHEMA, opened)
 
 
 ROOM: Final = Room(
@@ -67,5 +83,7 @@ ROOM: Final = Room(
         "list_claims",
     ),
     rules=_RULES,
+    advice="Run `nanobot-transcript mail doctor`: it says what is wrong and repairs it.",
+    tables=_tables,
     has_letters=True,
 )

@@ -40,7 +40,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     def stored() -> "Iterator[Stored]":
         return (Stored(each.part, each.where, each.bytes, each.count) for each in record.usage())
 
-    return OpenRoom(server, pages=pages, stored=stored, record=record)
+    return OpenRoom(server, pages=pages, stored=stored, writes_in=(settings.store.dir,), record=record)
 
 
 ROOM: Final = Room(

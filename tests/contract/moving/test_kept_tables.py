@@ -9,11 +9,11 @@ import pytest
 from contract.moving.conftest import Open, Way
 from support.moves import say
 
-from nanobot_transcript.cli.kept_tables import kept_tables_at
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.moving.kept_tables import POSTS, TablesPart
 from nanobot_transcript.record.moving.move import MoveReport, check, move
+from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import End
 from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
@@ -22,6 +22,7 @@ from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.search.hits import search
 from transcript_mcp.mail.store import MailStore
 from transcript_mcp.mail.values import Draft
+from transcript_mcp.rooms import kept_tables
 
 SHOP = "/srv/shop"
 
@@ -87,7 +88,9 @@ def carry(tmp_path: Path) -> Carry:
     """``carry(source, target)`` moves all rooms; with ``only`` something else is done with them."""
 
     def carried(source: Record, target: Record, only: Carry = move) -> MoveReport:
-        return only(source, target, tables=kept_tables_at(tmp_path / "hub", tmp_path / "hub" / "mail"))
+        hub = tmp_path / "hub"
+        settings = Settings.model_validate({"hub": {"data_dir": hub}, "mail": {"store": hub / "mail"}})
+        return only(source, target, tables=kept_tables(settings))
 
     return carried
 

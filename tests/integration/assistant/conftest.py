@@ -10,6 +10,7 @@ from support.hubs import listening
 
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.sql.dialect import Shelf
+from transcript_mcp.assistant.protocol.callers import Callers
 from transcript_mcp.assistant.protocol.connect import routes
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
@@ -37,7 +38,11 @@ async def running_hub(folder: Path, chat: str = "", **tokens: str) -> AsyncItera
     known = Tokens(askers=tokens, local=True)
     server = build_server(assistant, lambda ctx: known.asks_in(ctx.who), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = OpenRoom(server, routes=lambda: routes(assistant, known), own_access=True)
+    room = OpenRoom(
+        server,
+        routes=lambda: routes(assistant, known),
+        own_access=lambda: Callers(own_tokens=False, behind_token=False),
+    )
     async with listening(create_app(Settings(), {"assistant": room})) as url:
         yield Hub(url, assistant, known)
 

@@ -14,6 +14,7 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
 from transcript_mcp.hub.disks import EVERY
 from transcript_mcp.room import OpenRoom
+from transcript_mcp.rooms import open_rooms
 
 
 @pytest.fixture
@@ -34,7 +35,9 @@ async def test_a_hub_is_not_ready_while_a_disk_with_its_data_is_full(disk: Path,
     place[kept].mkdir()
     folders = {"hub": {"data_dir": place["hub"]}, "mail": {"store": place["mail"]}, "store": {"dir": place["store"]}}
     filler = disk / "filler"
-    app = create_app(Settings.model_validate(folders), {"small": OpenRoom(small_server())})
+    app = create_app(
+        Settings.model_validate(folders), {"small": OpenRoom(small_server(), writes_in=(place["mail"], place["store"]))}
+    )
     async with listening(app) as url, ClientSession() as http:
 
         async def ready() -> tuple[int, str]:
@@ -52,3 +55,11 @@ async def test_a_hub_is_not_ready_while_a_disk_with_its_data_is_full(disk: Path,
         later(EVERY)
         assert await ready() == (200, "")
         assert list(place[kept].iterdir()) == []
+
+
+async def test_rooms_say_where_they_write(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"mail": {"store": tmp_path / "mail"}, "store": {"dir": tmp_path / "store"}})
+    rooms = open_rooms(settings, ["mail", "transcript"])
+    assert [list(room.writes_in) for room in rooms.values()] == [[tmp_path / "mail"], [tmp_path / "store"]]
+    for room in rooms.values():
+        room.server.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -332,13 +332,26 @@ def test_an_open_hub_for_other_machines_is_refused_with_the_fix() -> None:
     assert "HUB__TOKENS__" in refusal.value.hint
 
 
+class Untold:
+    """A room of whose routes nothing is told."""
+
+    def client(self, _request: web.Request, _program: str) -> None:
+        return None
+
+    def called(self, _request: web.Request) -> None:
+        return None
+
+    def fault(self, _request: web.Request, _answer: Mapping[str, Any]) -> None:
+        return None
+
+
 async def test_what_a_room_serves_beside_mcp_needs_the_hubs_token_unless_it_looks_at_tokens_itself() -> None:
     async def hello(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
 
     rooms = {
         "shut": OpenRoom(Server("shut", version="1"), lambda: [web.get("/shut/hello", hello)]),
-        "open": OpenRoom(Server("open", version="1"), lambda: [web.get("/open/hello", hello)], own_access=True),
+        "open": OpenRoom(Server("open", version="1"), lambda: [web.get("/open/hello", hello)], own_access=Untold),
     }
     app = create_app(Settings.model_validate({"hub": {"tokens": {"me": TOKEN}}}), rooms)
     async with listening(app) as url, ClientSession() as http:

@@ -54,9 +54,9 @@ def test_programs_are_told_of_each_chat_and_part(run: Run, store: GroupTranscrip
         "members",
         "decisions",
         "posts",
+        "mail",
         "queues",
         "questions",
-        "mail",
     ]
     again = run("migrate", "--to", "postgres", "--json").document
     assert [chat["moved"] for chat in again["chats"]] == [0, 0]

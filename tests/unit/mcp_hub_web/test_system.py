@@ -16,8 +16,8 @@ from support.web_home import WebHome
 from unit.mcp_hub_web.test_events import first_look, next_event, opened, until
 
 from nanobot_transcript import errors
+from transcript_mcp.assistant.protocol.callers import FAULTS
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.web.problems import _CONNECT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -186,7 +186,7 @@ async def test_every_code_that_the_hub_can_show_has_a_sentence_in_chinese() -> N
     assert {"internal", "wrong_origin", "too_many_sessions"} <= made
     ours = {getattr(errors, name).code for name in errors.__all__}
     untold = {"no_token", "wrong_token"}
-    assert {*ours, *made, *_CONNECT} - untold - set(known) == set()
+    assert {*ours, *made, *FAULTS} - untold - set(known) == set()
     assert [code for code, sentence in known.items() if not re.search("[\u4e00-\u9fff]", sentence)] == []
 
 

@@ -5,44 +5,45 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
 
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.assistant.protocol.schema import SERVICES
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.hub.metrics import METHODS, pattern_of
+from transcript_mcp.room import Fault, OwnAccess
 
-__all__ = ["Fault", "Recent", "refusal_of", "way_of", "where_of"]
+__all__ = ["Recent"]
 
 _KEPT: Final = 100
 _CLIENTS: Final = 100
 _LONGEST: Final = 600
-_BROWSER: Final = "Mozilla"
 _PACKAGES: Final = ("nanobot_transcript", "transcript_mcp")
-_ADVICE: Final = (
-    (
-        "transcript_mcp.filebox",
-        "Check the agents' folders in .filebox; `nanobot-transcript doctor` checks each of them.",
-    ),
-    ("transcript_mcp.mail", "Run `nanobot-transcript mail doctor`: it says what is wrong and repairs it."),
-    ("nanobot_transcript", "Run `nanobot-transcript doctor`: it checks the record, its disk and its locks."),
-    ("transcript_mcp", "Find the same time in the hub's log; `nanobot-transcript doctor` checks the rest."),
-)
+_ADVICE: Final = {
+    "nanobot_transcript": "Run `nanobot-transcript doctor`: it checks the record, its disk and its locks.",
+    "transcript_mcp": "Find the same time in the hub's log; `nanobot-transcript doctor` checks the rest.",
+}
+"""By the beginning of a logger's name; a room's own comes first."""
+
+_UNTOLD: Final = frozenset({401})
+"""A page without a token asks for one; who tries wrong ones is told of as such."""
+_ORDINARY: Final = frozenset({"no_output", "queue_full"})
+"""What programs at the IO bridge hear again and again while all is well."""
 
 
 class Recent(logging.Handler):
     """Warnings and errors of our packages, refused and failed requests, and clients. For any thread.
 
-    ``unnamed`` are the ways (``connect``, ``ws``) on which nobody's program is told.
+    ``own`` tell of the routes of rooms that look at tokens themselves; ``advice`` is what to do about a problem, by the
+    beginning of the logger's name.
     """
 
-    def __init__(self, unnamed: Set[str] = frozenset()) -> None:
+    def __init__(self, own: Iterable[OwnAccess] = (), advice: Mapping[str, str] | None = None) -> None:
         super().__init__(logging.WARNING)
-        self._unnamed = unnamed
+        self._own = tuple(own)
+        self._advice = {**(advice or {}), **_ADVICE}
         self._problems: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._clients: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._mutex = threading.Lock()
@@ -65,17 +66,17 @@ class Recent(logging.Handler):
         """A line of the log."""
         error = record.exc_info[1] if record.exc_info else None
         said = [each for each in (error, *_arguments(record)) if isinstance(each, TranscriptError)]
-        hint = next((each.hint for each in said if each.hint), "") or _advice(record.name)
+        hint = next((each.hint for each in said if each.hint), "") or self._advised(record.name)
         text = record.getMessage() + (f": {error}" if error is not None else "")
         self._note(record.created, record.levelname.lower(), said[0].code if said else "", record.name, text, hint)
 
     async def answered(self, request: web.Request, response: web.StreamResponse) -> None:
         """A signal of the application: an answer is about to be sent."""
         self._see(request, response)
-        told = refusal_of(request, response)
+        told = self._refusal(request, response)
         if told is not None:
             level = "error" if response.status >= 500 else "warning"
-            self._note(time.time(), level, told.code, where_of(request), told.message, told.hint)
+            self._note(time.time(), level, told.code, self._where(request), told.message, told.hint)
 
     def problems(self) -> list[dict[str, Any]]:
         """The newest first; what happened again and again stands once, with how often."""
@@ -85,7 +86,7 @@ class Recent(logging.Handler):
     def clients(self) -> list[dict[str, Any]]:
         """Who has called, the latest first: name of the token, program, when last (seconds), and how often.
 
-        ``way`` is ``connect`` or ``ws`` for those of the questions, whose tokens have no name here; else empty.
+        ``way`` is that of a room's own, where tokens have no name here; else empty.
         """
         with self._mutex:
             return [dict(each) for each in reversed(self._clients.values())]
@@ -100,14 +101,36 @@ class Recent(logging.Handler):
             self.count += 1
 
     def _see(self, request: web.Request, response: web.StreamResponse) -> None:
-        caller, way = request.get(CALLER), way_of(request)
+        caller = request.get(CALLER)
         program = request.headers.get("User-Agent", "").partition(" ")[0][:80]
         if caller is not None and caller.kind != "asker":  # who is there with those stays with them
             self._saw(caller.name, "", program)
-        elif caller is None and way and response.status < 400:
-            if way == "ws" and program.startswith(_BROWSER):
-                return  # a page, which is told of as one
-            self._saw("", way, "" if way in self._unnamed else program)
+        elif caller is None and response.status < 400:
+            for client in (each.client(request, program) for each in self._own):
+                if client is not None:
+                    self._saw("", *client)
+
+    def _refusal(self, request: web.Request, response: web.StreamResponse) -> Fault | None:
+        """What an answer says is wrong; None where nothing is, or nothing that has to be told."""
+        if response.status < 400 or response.status in _UNTOLD or not isinstance(response, web.Response):
+            return None
+        answer = _read(response)
+        faults = (each.fault(request, answer) for each in self._own)
+        found = next((each for each in faults if each is not None), None) or _fault(answer)
+        return None if found is None or found.code in _ORDINARY else found
+
+    def _where(self, request: web.Request) -> str:
+        """What was asked for, by a name of which there are few unless a known caller made it up."""
+        for called in (each.called(request) for each in self._own):
+            if called is not None:
+                return called
+        if request.get(CALLER) is not None:
+            return f"{request.method} {request.path[:100]}"
+        method = request.method if request.method in METHODS else "other"
+        return f"{method} {pattern_of(request) or '(no such address)'}"
+
+    def _advised(self, name: str) -> str:
+        return next((advice for prefix, advice in self._advice.items() if name.startswith(prefix)), "")
 
     def _saw(self, name: str, way: str, program: str) -> None:
         key = name, way, program
@@ -127,80 +150,17 @@ def _arguments(record: logging.LogRecord) -> tuple[object, ...]:
     return record.args if isinstance(record.args, tuple) else ()
 
 
-def _advice(name: str) -> str:
-    return next((advice for prefix, advice in _ADVICE if name.startswith(prefix)), "")
-
-
-_CALLS: Final = frozenset(call.name for calls in SERVICES.values() for call in calls)
-_UNTOLD: Final = frozenset({401})
-"""A page without a token asks for one; who tries wrong ones is told of as such."""
-_ORDINARY: Final = frozenset({"no_output", "queue_full"})
-"""What programs at the IO bridge hear again and again while all is well."""
-
-_CONNECT: Final[Mapping[str, tuple[str, str]]] = {
-    "invalid_argument": (
-        "A program sent data about a question that cannot be read or used.",
-        "The program was told what is wrong: check its output.",
-    ),
-    "not_found": (
-        "A program named a question that does not exist.",
-        "The question was asked with another token, or the program has the wrong id.",
-    ),
-    "resource_exhausted": ("A program sent more data about a question than is allowed.", "Have it send less at once."),
-    "unimplemented": (
-        "A program called a method for questions that does not exist.",
-        "docs/en/assistant.md lists the calls; the program may be for another version.",
-    ),
-    "unavailable": (
-        "A call about a question failed.",
-        "Find the same time in the hub's log; `nanobot-transcript doctor` checks the disk.",
-    ),
-}
-"""Connect's codes; its own sentences may quote what was sent. That a program has waited for as long as it would, or has
-left, is ordinary."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A code, a sentence, and what to do."""
-
-    code: str
-    message: str
-    hint: str
-
-
-def way_of(request: web.Request) -> str:
-    """``connect`` or ``ws`` for those of the questions, which look at tokens themselves; empty for all others."""
-    if "service" in request.match_info:
-        return "connect"
-    return "ws" if pattern_of(request).endswith("/ws") else ""
-
-
-def where_of(request: web.Request) -> str:
-    """What was asked for, by a name of which there are few unless a known caller made it up."""
-    if way_of(request) == "connect":
-        call = request.match_info["method"]
-        return f"Connect {call}" if call in _CALLS else "Connect"
-    if request.get(CALLER) is not None:
-        return f"{request.method} {request.path[:100]}"
-    method = request.method if request.method in METHODS else "other"
-    return f"{method} {pattern_of(request) or '(no such address)'}"
-
-
-def refusal_of(request: web.Request, response: web.StreamResponse) -> Fault | None:
-    """What an answer says is wrong; None where nothing is, or nothing that has to be told."""
-    if response.status < 400 or response.status in _UNTOLD or not isinstance(response, web.Response):
-        return None
-    found = _read(response, connect=way_of(request) == "connect")
-    return None if found is None or found.code in _ORDINARY else found
-
-
-def _read(response: web.Response, *, connect: bool) -> Fault | None:
+def _read(response: web.Response) -> Mapping[str, Any]:
     try:
         document = json.loads(response.body if isinstance(response.body, bytes) else b"")
-        if connect and "error" not in document:
-            return Fault(document["code"], *_CONNECT[document["code"]])
-        error = document["error"]
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _fault(answer: Mapping[str, Any]) -> Fault | None:
+    try:
+        error = answer["error"]
         return Fault(str(error["code"]), str(error["message"]), str(error["hint"]))
-    except (ValueError, TypeError, KeyError):
+    except (TypeError, KeyError):
         return None

@@ -18,6 +18,7 @@ from transcript_mcp.hub.web.problems import Recent
 from transcript_mcp.hub.web.system import SystemPage
 from transcript_mcp.page import WebPage, as_json
 from transcript_mcp.room import Notes, OpenRoom
+from transcript_mcp.rooms import ROOMS
 
 __all__ = ["Site"]
 
@@ -28,7 +29,8 @@ class Site:
     def __init__(self, settings: Settings, rooms: Mapping[str, OpenRoom], bundle: Bundle | None = None) -> None:
         self._bundle = bundle or Bundle()
         self.events: Events = Events()
-        self.recent: Recent = Recent(_unnamed(settings))
+        own = [room.own_access() for room in rooms.values() if room.own_access is not None]
+        self.recent: Recent = Recent(own, {room.package: room.advice for room in ROOMS.values() if room.advice})
         chosen = settings.hub.servers
         offered = [name for name in rooms if chosen is None or name in chosen]
         shown = [rooms[name] for name in offered]
@@ -37,8 +39,7 @@ class Site:
         for room in shown:
             self._pages |= room.pages(self) if room.pages is not None else {}
         self._pages["system"] = SystemPage(settings, rooms, self.events, self.recent, offered)
-        self.asks: bool = "questions" in self._pages
-        self._max_attachment = int(settings.assistant.max_attachment)
+        self.is_for_askers: bool = any(page.is_for_askers for page in self._pages.values())
 
     def tell(self, page: str, **more: Any) -> None:
         """See ``News.tell``."""
@@ -62,12 +63,11 @@ class Site:
         return as_json(await in_thread(self.about, request[CALLER]))
 
     def about(self, caller: Caller) -> dict[str, Any]:
-        """Which pages there are for a caller, who that is, and how large a file of an answer may be (bytes)."""
-        pages = (
-            ["questions"] if caller.kind == "asker" else [name for name, page in self._pages.items() if page.is_there]
-        )
-        limits = {"max_attachment": self._max_attachment} if self.asks else {}
-        return {"version": __version__, "pages": pages, "caller": caller.name, **limits}
+        """Which pages there are for a caller, who that is, and what the pages have to know."""
+        is_asker = caller.kind == "asker"
+        pages = [name for name, page in self._pages.items() if (page.is_for_askers if is_asker else page.is_there)]
+        more = {name: value for page in self._pages.values() for name, value in page.about.items()}
+        return {"version": __version__, "pages": pages, "caller": caller.name, **more}
 
     async def run(self, _app: web.Application) -> AsyncIterator[None]:
         """From the application's start to its end: hear what is logged, and look at what changes."""
@@ -87,11 +87,3 @@ class Site:
     async def stop(self, _app: web.Application) -> None:
         """End the streams of news."""
         self.events.close()
-
-
-def _unnamed(settings: Settings) -> frozenset[str]:
-    """The ways of the questions on which no program is told: people with tokens of their own are not told of to the
-    hub's callers, and a socket is opened before its token is looked at."""
-    if settings.assistant.tokens:
-        return frozenset({"connect", "ws"})
-    return frozenset({"ws"}) if settings.hub_wants_tokens else frozenset()
