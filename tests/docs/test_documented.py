@@ -107,9 +107,9 @@ def test_commands_that_the_page_shows_exist() -> None:
     shown = [
         call
         for path in (
-            ROOT / "web" / "src" / "lib" / "commands.ts",
             *sorted((ROOT / "web" / "src" / "words").glob("*.ts")),
             *sorted((ROOT / "web" / "src" / "pages").glob("*/words.ts")),
+            *sorted((ROOT / "web" / "src" / "pages").glob("*/start.ts")),
         )
         for call in re.findall(r"[\"`](nanobot-transcript [^\"`]+)[\"`]", path.read_text(encoding="utf-8"))
     ]

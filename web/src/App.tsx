@@ -12,19 +12,19 @@ import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
-import { isOpen, talkKey } from "@/lib/assistant/items";
-import { assistant, useAssistant } from "@/lib/assistant/store";
 import { type Connection, startEvents, useConnection } from "@/lib/events";
-import { type Key, useT } from "@/lib/i18n";
+import { type Key, listed, useLanguage, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { setLargestFile } from "@/lib/limits";
-import { notify, startNotifying } from "@/lib/notify";
 import { go, href, usePlace } from "@/lib/router";
 import { cameWithToken } from "@/lib/token";
 import { cn } from "@/lib/utils";
-import { PAGES } from "@/pages";
+import { type AnyPage, PAGES } from "@/pages";
 import { Home } from "@/pages/home";
-import { questions } from "@/pages/questions";
+import { hasLine, useLines } from "@/pages/lines";
+
+/** Of how many pages each has a key: its place among them. */
+const KEYED = 9;
 
 interface About {
   version: string;
@@ -45,7 +45,7 @@ export function App() {
       setLargestFile(found.max_attachment);
       setAbout(found);
       setError(undefined);
-      if (hasNews(found)) startEvents();
+      if (!pagesOf(found).every(hasLine)) startEvents();
     } catch (found) {
       if (found instanceof ApiError && !found.wantsToken) setError(found);
     }
@@ -67,16 +67,16 @@ export function App() {
   return <Frame about={about} />;
 }
 
-/** Questions have a line of their own, and a token that opens them alone is told no news. */
-function hasNews(about: About): boolean {
-  return about.pages.some((name) => name !== questions.name);
+function pagesOf(about: About): AnyPage[] {
+  return PAGES.filter((page) => about.pages.includes(page.name));
 }
 
 function Frame({ about }: { about: About }) {
   const t = useT();
+  const language = useLanguage();
   const place = usePlace();
   const [help, setHelp] = useState(false);
-  const pages = PAGES.filter((page) => about.pages.includes(page.name));
+  const pages = pagesOf(about);
   const page = pages.find((each) => each.name === place[0]);
 
   useKeys({
@@ -88,30 +88,33 @@ function Frame({ about }: { about: About }) {
     },
     j: () => step(1),
     k: () => step(-1),
-    ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
+    ...Object.fromEntries(pages.slice(0, KEYED).map((each, index) => [String(index + 1), () => go(each.name)])),
   });
-  const isOfOtherTokens = !hasNews(about) && PAGES.some((each) => each.name === place[0]);
-  const asks = about.pages.includes(questions.name);
-  const opensQuestions = asks && !place[0] && cameWithToken();
-  useEffect(() => {
-    if (opensQuestions) location.replace(href(questions.name));
-  }, [opensQuestions]);
-  const { items, open, known, refused } = useAssistant();
+  const lines = useLines();
   const news = useConnection();
-  const line = open ? "live" : known ? "offline" : "connecting";
-  const connection = hasNews(about) ? news : line;
-  const waiting = [...items.values()].filter(isOpen).length;
+  const [first] = pages;
+  const isToldNews = !pages.every(hasLine); // a token that opens nothing but pages with a line is told none
+  const connection = isToldNews ? news : ((first && lines.get(first.name)?.connection) ?? "connecting");
+  const own = page && lines.get(page.name);
+  const isAway = connection === "offline" || (own?.connection === "offline" && !own.refused);
+  const isOfOtherTokens = !isToldNews && PAGES.some((each) => each.name === place[0]);
+  const only = isOfOtherTokens ? t("onlyPages", { pages: listed(pages.map((each) => t(each.title)), language) }) : undefined;
+  const waiting = pages.reduce((sum, each) => sum + (lines.get(each.name)?.waiting ?? 0), 0);
   useEffect(() => {
-    if (!asks) return;
-    startNotifying();
-    assistant.start((item) => notify(item.agent || item.project, item.text, () => go(questions.name, talkKey(item))));
-  }, [asks]);
+    for (const each of pagesOf(about)) each.line?.start();
+  }, [about]);
+  // Who is given a token in an address is waited for on such a page.
+  const opened = !place[0] && cameWithToken() ? pages.find(hasLine)?.name : undefined;
+  useEffect(() => {
+    if (opened) location.replace(href(opened));
+  }, [opened]);
   useEffect(() => {
     const count = waiting ? `(${waiting}) ` : "";
     document.title = `${count}${page ? `${t(page.title)} · ` : ""}nanobot-transcript`;
   }, [page, t, waiting]);
 
-  if (refused && !hasNews(about)) return <TokenGate />; // the hub has no more the one token that opened this
+  const isLockedOut = first !== undefined && pages.every((each) => lines.get(each.name)?.refused);
+  if (isLockedOut) return <TokenGate />; // the hub no longer has the one token that opened this
   return (
     <div className="flex h-dvh flex-col md:flex-row">
       <a
@@ -134,25 +137,7 @@ function Frame({ about }: { about: About }) {
         </div>
         <ul className="flex flex-1 md:flex-none md:flex-col md:gap-0.5 md:px-1 lg:px-2">
           {pages.map((each, index) => (
-            <li key={each.name} className="min-w-0 flex-auto">
-              <a
-                href={href(each.name)}
-                aria-current={each === page ? "page" : undefined}
-                title={`${t(each.title)}: ${t(each.about)} (${index + 1})`}
-                className={cn(
-                  "relative flex flex-col items-center gap-0.5 px-0.5 py-2 text-[11px] font-medium text-muted-foreground max-[359px]:text-[10px] max-[359px]:tracking-tight md:rounded-md lg:flex-row lg:gap-2.5 lg:px-2.5 lg:text-sm [&_svg]:size-5 lg:[&_svg]:size-[18px]",
-                  each === page ? "text-accent-foreground md:bg-accent" : "hover:bg-muted",
-                )}
-              >
-                {each.icon}
-                <span className="max-w-full truncate">{t(each.title)}</span>
-                {each.name === questions.name && waiting > 0 && (
-                  <Badge variant="solid" className="max-lg:absolute max-lg:ml-8 max-lg:-mt-0.5 max-lg:px-1.5 lg:ml-auto">
-                    {waiting}
-                  </Badge>
-                )}
-              </a>
-            </li>
+            <PageLink key={each.name} page={each} at={index + 1} current={each === page} waiting={lines.get(each.name)?.waiting ?? 0} />
           ))}
         </ul>
         <div className="hidden flex-1 md:block" />
@@ -178,26 +163,26 @@ function Frame({ about }: { about: About }) {
           <Choices />
         </div>
         <main id="main" tabIndex={-1} className="group/main flex min-h-0 flex-1 flex-col outline-none">
-          <Away broken={connection === "offline" || (page?.name === questions.name && line === "offline" && !refused)} />
-          {!place[0] && !opensQuestions && <Home pages={pages} />}
+          <Away broken={isAway} />
+          {!place[0] && !opened && <Home pages={pages} lines={lines} />}
           {page && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
-          {place[0] && !page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
+          {place[0] && !page && <Nowhere to="#/" why={only} />}
         </main>
       </div>
       <Dialog open={help} title={t("keys")} onClose={() => setHelp(false)}>
         <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2 text-sm">
           {(
             [
-              [pages.length > 1 ? `1 – ${pages.length}` : "1", "keyPages"],
+              [pages.length > 1 ? `1 – ${Math.min(pages.length, KEYED)}` : "1", "keyPages"],
               ["/", "keySearch"],
               ["j  k", "keyRows"],
-              ...(asks ? [["1 – 9", "keyOption"], ["u", "keyUndo"]] : []),
+              ...pages.flatMap<readonly [string, Key]>((each) => each.keys ?? []),
               ["c", "keyWrite"],
               ["Ctrl + Enter", "keySend"],
               ["Enter", "keyEnter"],
               ["Esc", "keyClose"],
               ["?", "keyHelp"],
-            ] as [string, Key][]
+            ] as (readonly [string, Key])[]
           ).map(([key, text]) => (
             <div key={key} className="contents">
               <dt>
@@ -210,6 +195,32 @@ function Frame({ about }: { about: About }) {
       </Dialog>
       <Toasts />
     </div>
+  );
+}
+
+function PageLink(props: { page: AnyPage; at: number; current: boolean; waiting: number }) {
+  const t = useT();
+  const { page, at, current, waiting } = props;
+  return (
+    <li className="min-w-0 flex-auto">
+      <a
+        href={href(page.name)}
+        aria-current={current ? "page" : undefined}
+        title={`${t(page.title)}: ${t(page.about)}${at <= KEYED ? ` (${at})` : ""}`}
+        className={cn(
+          "relative flex flex-col items-center gap-0.5 px-0.5 py-2 text-[11px] font-medium text-muted-foreground max-[359px]:text-[10px] max-[359px]:tracking-tight md:rounded-md lg:flex-row lg:gap-2.5 lg:px-2.5 lg:text-sm [&_svg]:size-5 lg:[&_svg]:size-[18px]",
+          current ? "text-accent-foreground md:bg-accent" : "hover:bg-muted",
+        )}
+      >
+        {page.icon}
+        <span className="max-w-full truncate">{t(page.title)}</span>
+        {waiting > 0 && (
+          <Badge variant="solid" className="max-lg:absolute max-lg:ml-8 max-lg:-mt-0.5 max-lg:px-1.5 lg:ml-auto">
+            {waiting}
+          </Badge>
+        )}
+      </a>
+    </li>
   );
 }
 

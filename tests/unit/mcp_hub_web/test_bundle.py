@@ -52,6 +52,21 @@ def test_the_words_of_all_pages_have_keys_of_their_own() -> None:
     assert [key for key, files in keys.items() if files > 1] == []
 
 
+def test_the_frame_and_the_start_name_no_page() -> None:
+    source = ROOT / "web" / "src"
+    names = [each.name for each in (source / "pages").iterdir() if each.is_dir() and each.name != "home"]
+    assert len(names) > 5
+    named = re.compile(rf"\b({'|'.join(names)})\b")
+    around = [source / "App.tsx", source / "pages" / "lines.ts", *(source / "pages" / "home").iterdir()]
+    lines = [
+        (path.name, line)
+        for path in around
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if named.search(line)
+    ]
+    assert lines == []
+
+
 def test_the_scripts_and_the_style_sheet_are_few_and_small() -> None:
     weighty = [name for name in BUILT if name.endswith((".js", ".css"))]
     assert [name.partition("-")[0] for name in weighty] == ["assets/app", "assets/highlighting", "assets/style"]

@@ -21,6 +21,7 @@ import { Composer, draftOf } from "@/pages/groups/Composer";
 import { MessageList } from "@/pages/groups/MessageList";
 import { signsOfLife } from "@/pages/groups/mentions";
 import { Side } from "@/pages/groups/Side";
+import { start } from "@/pages/groups/start";
 import { type Chat, type Decision, type Member, type Message, titleOf } from "@/pages/groups/types";
 import { useTalk } from "@/pages/groups/useTalk";
 import * as words from "@/pages/groups/words";
@@ -33,6 +34,7 @@ export const groups: Page<typeof words> = {
   icon: <MessagesSquare />,
   show: (place) => <GroupsPage place={place} />,
   listed: { path: "/api/groups", field: "chats" },
+  start,
 };
 
 function GroupsPage({ place }: { place: string[] }) {

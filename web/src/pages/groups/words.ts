@@ -78,6 +78,10 @@ export const en = {
   wrote: "{name} wrote 1 message|{name} wrote {n} messages",
   hops: "Bots in a row",
   hopsText: "Bot turns in a row since a person spoke, over the last {n} messages; at most {most}.",
+  startBots: "Bots in a group chat",
+  startBotsHint: "For your nanobot bots: in the clone, with the pip of nanobot's environment. Then restart the bots.",
+  startAgentHint: "For any other agent, with a settings file:",
+  startDemoHint: "To try it first, with no account, on a page of its own:",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -158,4 +162,8 @@ export const zh: Record<keyof typeof en, string> = {
   wrote: "{name} 发了 {n} 条消息",
   hops: "机器人连续发言",
   hopsText: "最近 {n} 条消息中，自真人发言以来机器人连续发言的轮数，最多 {most} 轮。",
+  startBots: "群聊里的机器人",
+  startBotsHint: "用于 nanobot 机器人：在源码目录里、用 nanobot 环境的 pip 执行，然后重启机器人。",
+  startAgentHint: "用于其他智能体，配置写在一个文件里：",
+  startDemoHint: "想先看看效果，不需要账号，示例有自己的网页：",
 };

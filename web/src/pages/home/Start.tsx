@@ -1,14 +1,15 @@
-import { HandHelping, Mail, MessagesSquare } from "lucide-react";
 import type { ReactNode } from "react";
 import { Prose } from "@/components/common";
 import { Command } from "@/components/Command";
 import { Card } from "@/components/ui/card";
-import { COMMANDS } from "@/lib/commands";
 import { useT } from "@/lib/i18n";
+import type { AnyPage } from "@/pages";
+import { hasLine } from "@/pages/lines";
 
-/** What can be started, and with which commands, of what has a page here. */
-export function Start({ pages }: { pages: readonly string[] }) {
+/** What can be started, and with which commands, of what has a page here; first where people are waited for. */
+export function Start({ pages }: { pages: readonly AnyPage[] }) {
   const t = useT();
+  const inOrder = [...pages.filter(hasLine), ...pages.filter((page) => !hasLine(page))];
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto flex max-w-2xl flex-col gap-4 p-4 md:py-10">
@@ -16,25 +17,20 @@ export function Start({ pages }: { pages: readonly string[] }) {
         <p className="text-sm text-muted-foreground">
           <Prose text={t("startHint")} />
         </p>
-        {pages.includes("questions") && (
-          <Door icon={<HandHelping />} title={t("startQuestions")}>
-            <Step text={t("startQuestionsHint")} command={COMMANDS.questions} />
-            <p className="text-[13px] text-muted-foreground">
-              <Prose text={t("startQuestionsMore")} />
-            </p>
-          </Door>
-        )}
-        {pages.includes("groups") && (
-          <Door icon={<MessagesSquare />} title={t("startBots")}>
-            <Step text={t("startBotsHint")} command={COMMANDS.nanobot} />
-            <Step text={t("startAgentHint")} command={COMMANDS.agent} />
-            <Step text={t("startDemoHint")} command={COMMANDS.demo} />
-          </Door>
-        )}
-        {pages.includes("mail") && (
-          <Door icon={<Mail />} title={t("startMail")}>
-            <Step text={t("startMailHint")} command={COMMANDS.mail} />
-          </Door>
+        {inOrder.map(
+          ({ name, icon, start }) =>
+            start && (
+              <Door key={name} icon={icon} title={t(start.title)}>
+                {start.steps.map(({ text, command }) => (
+                  <Step key={text} text={t(text)} command={command} />
+                ))}
+                {start.more && (
+                  <p className="text-[13px] text-muted-foreground">
+                    <Prose text={t(start.more)} />
+                  </p>
+                )}
+              </Door>
+            ),
         )}
       </div>
     </div>

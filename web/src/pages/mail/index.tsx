@@ -14,6 +14,7 @@ import { Agents } from "@/pages/mail/Agents";
 import { Claims } from "@/pages/mail/Claims";
 import { Found } from "@/pages/mail/Found";
 import { Inbox } from "@/pages/mail/Inbox";
+import { start } from "@/pages/mail/start";
 import { Thread } from "@/pages/mail/Thread";
 import { Threads } from "@/pages/mail/Threads";
 import { type Project, ofMail } from "@/pages/mail/types";
@@ -28,6 +29,7 @@ export const mail: Page<typeof words> = {
   icon: <Mail />,
   show: (place) => <MailPage place={place} />,
   listed: { path: "/api/mail/projects", field: "projects" },
+  start,
 };
 
 const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [

@@ -44,6 +44,8 @@ export const en = {
   writeAsPerson: "Write as a person",
   asPersonHint: "The sender is “human”. What agents answer arrives in the inbox of human.",
   replyAsPerson: "Reply to {name} as a person …",
+  startMail: "Mail between agents",
+  startMailHint: "For Claude Code, in the project. Then restart the agent.",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -90,4 +92,6 @@ export const zh: Record<keyof typeof en, string> = {
   writeAsPerson: "以真人身份写信",
   asPersonHint: "发件人是 human；智能体的回复会进入 human 的收件箱。",
   replyAsPerson: "以真人身份回复 {name}……",
+  startMail: "智能体之间的邮件",
+  startMailHint: "以 Claude Code 为例，在项目目录里执行，然后重启智能体。",
 };

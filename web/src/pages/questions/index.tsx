@@ -9,7 +9,6 @@ import { Button } from "@/components/ui/button";
 import { type Talk, emptyTalk, talkKey, talksOf, waitingOf } from "@/lib/assistant/items";
 import { projectNames } from "@/lib/assistant/projects";
 import { assistant, useAssistant } from "@/lib/assistant/store";
-import { COMMANDS } from "@/lib/commands";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { useNotifying } from "@/lib/notify";
@@ -18,7 +17,9 @@ import { go, href } from "@/lib/router";
 import { token, tokenEnding } from "@/lib/token";
 import { TokenField, You } from "@/pages/questions/You";
 import { Found } from "@/pages/questions/Found";
+import { line } from "@/pages/questions/line";
 import { Offer, useTurning } from "@/pages/questions/Offer";
+import { COMMAND, start } from "@/pages/questions/start";
 import { TalkRow, WaitingRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
 import { useLeading } from "@/pages/questions/useLeading";
@@ -33,6 +34,12 @@ export const questions: Page<typeof words> = {
   about: "about_questions",
   icon: <HandHelping />,
   show: (place) => <QuestionsPage place={place} />,
+  start,
+  keys: [
+    ["1 – 9", "keyOption"],
+    ["u", "keyUndo"],
+  ],
+  line,
 };
 
 /** #/questions/CONVERSATION/ITEM */
@@ -89,7 +96,7 @@ function QuestionsPage({ place }: { place: string[] }) {
                 !state.problem && <Loading />
               ) : !talks.length ? (
                 <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")}>
-                  <Command text={COMMANDS.questions} />
+                  <Command text={COMMAND} />
                   {token() && <p className="max-w-sm text-sm">{t("onlyOfToken", { end: tokenEnding() })}</p>}
                 </Empty>
               ) : (

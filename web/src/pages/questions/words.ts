@@ -83,6 +83,11 @@ export const en = {
   fileTooLarge: "{name} is larger than {most}, the limit for one file.",
   filesTooLarge: "{name} was left out: all files of an answer together may have {most}.",
   fileUnreadable: "{name} could not be read.",
+  startQuestions: "Answer your agents' questions",
+  startQuestionsHint: "For Claude Code, in the agent's project. Then restart the agent and tell it: “Ask me with ask_question before you change anything.”",
+  startQuestionsMore: "For another agent, replace `claude-code`; `nanobot-transcript mcp-config --help` lists the names.",
+  keyOption: "Choose an option of the open question; Enter sends several",
+  keyUndo: "Undo the answer you just gave",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -168,4 +173,9 @@ export const zh: Record<keyof typeof en, string> = {
   fileTooLarge: "{name} 超过 {most}，无法交给智能体。",
   filesTooLarge: "没有添加 {name}：一个回答的文件合计不能超过 {most}。",
   fileUnreadable: "无法读取 {name}。",
+  startQuestions: "回答智能体的提问",
+  startQuestionsHint: "以 Claude Code 为例，在智能体的项目目录里执行，然后重启智能体，并告诉它：“改动之前先用 ask_question 问我。”",
+  startQuestionsMore: "使用其他智能体时，把 `claude-code` 换成它的名字；`nanobot-transcript mcp-config --help` 会列出所有名字。",
+  keyOption: "选择当前提问的选项；多选时按 Enter 发送",
+  keyUndo: "撤销刚才的回答",
 };
