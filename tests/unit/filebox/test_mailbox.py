@@ -181,6 +181,17 @@ def test_a_thread_goes_on_after_it_was_resolved(office: Office) -> None:
     assert office.everywhere("qa_agent") == [("inbox", sent.file)]
 
 
+def test_a_rejected_mail_comes_back_unread_when_its_sender_adds_to_it(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    sent = qa.send("dev_agent", "BR", "slow", "first")
+    dev.read("inbox", sent.file)
+    dev.reject(sent.file)
+    qa.send("dev_agent", "INFO", "", "it is slow on every page", sent.id)
+    assert office.everywhere("dev_agent") == [("inbox", sent.file)]
+    assert [mail.file for mail in dev.page("inbox", unread=True).mails] == [sent.file]
+    assert [entry.text for entry in dev.thread(sent.id).entries] == ["it is slow on every page", "first"]
+
+
 def test_a_thread_can_be_passed_on_to_a_third_agent(tmp_path: Path) -> None:
     office = Office(tmp_path, "a", "b", "c")
     sent = office.mailbox("a").send("b", "BR", "slow", "first")
