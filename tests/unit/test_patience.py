@@ -62,7 +62,7 @@ SLEEPERS = {
     "integration/assistant/test_kills.py": "soak: what a hub at rest costs in a span of time",
     "integration/filebox/test_processes.py": "processes are killed at any moment",
     "integration/io_bridge/test_kills.py": "processes are killed at any moment",
-    "integration/io_bridge/test_unasked.py": "processes are killed at any moment",
+    "integration/io_bridge/test_agent_notes.py": "processes are killed at any moment",
     "integration/mail/test_archiver.py": "processes are killed at any moment; soak: what one at rest costs",
     "integration/postgres/test_kills.py": "processes are killed at any moment",
     "integration/postgres/test_living.py": "processes are killed at any moment",
