@@ -10,8 +10,7 @@ import msgspec
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidMailError, MailNotFoundError, TranscriptError
-from transcript_mcp.filebox import delivery
-from transcript_mcp.filebox import search as searching
+from transcript_mcp.filebox import delivery, search
 from transcript_mcp.filebox.agents import receiver
 from transcript_mcp.filebox.box import BoxView, look_at
 from transcript_mcp.filebox.cache import Views
@@ -28,6 +27,7 @@ from transcript_mcp.filebox.marks import ReadMarks
 from transcript_mcp.filebox.message import parsed
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.rules import checked, checked_box, checked_file_name, checked_id
+from transcript_mcp.filebox.search import Found, Query
 from transcript_mcp.filebox.thread import entries, joined
 from transcript_mcp.filebox.values import Box, Draft, Mail, Page, Reading, Sent, ThreadEntry
 
@@ -170,11 +170,11 @@ class Mailbox:
         text = joined(newest.text, [copy.text for copy in copies[1:]]).encode("utf-8", "surrogateescape")
         return Thread(newest.mail, newest.box, entries(text.decode("utf-8", "replace")))
 
-    def search(self, query: searching.Query, limit: int = 20) -> list[searching.Found]:
+    def search(self, query: Query, limit: int = 20) -> list[Found]:
         """The newest mails that fit. Raises InvalidMailError for a box that does not exist."""
         for box in query.boxes:
             checked_box(box)
-        return searching.search(query, self.folder, self._shared.views, limit)
+        return search.search(query, self.folder, self._shared.views, limit)
 
     def relevant(self, recent: Iterable[Entry], limit: int = 10) -> "list[Relevant]":
         """Mail of the inbox that belongs to what a group is talking about, the most fitting first, with reasons."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.errors import ConfigError, RunAsRefusedError, TranscriptError
-from transcript_mcp.filebox import views as showing
+from transcript_mcp.filebox import views
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
@@ -70,18 +70,18 @@ class BoxesPage(WebPage):
         box, limit = asked.text("box"), asked.number("limit", 100, _MOST)
         offset = asked.number("offset", 0, sys.maxsize, least=0)
         page = self._mailbox(asked).page(box, limit, offset)
-        return showing.shown_page(box, page) | {"more": max(0, page.total - page.offset - len(page.mails))}
+        return views.shown_page(box, page) | {"more": max(0, page.total - page.offset - len(page.mails))}
 
     def thread(self, asked: PageCall) -> dict[str, Any]:
         """A conversation, newest entry first; it stays unread."""
         thread = self._mailbox(asked).thread(asked.text("id"), mark_read=False)
-        return showing.shown_thread(thread, self._filebox.options.max_read)
+        return views.shown_thread(thread, self._filebox.options.max_read)
 
     def search(self, asked: PageCall) -> dict[str, Any]:
         """Mails of all four boxes by their words, the newest, and whether there are more."""
         limit = asked.number("limit", 50, _MOST)
         found = self._mailbox(asked).search(Query(asked.text("q")), limit + 1)
-        return {"hits": showing.shown_found(found[:limit]), "more": len(found) > limit}
+        return {"hits": views.shown_found(found[:limit]), "more": len(found) > limit}
 
     def send(self, asked: PageCall) -> dict[str, Any]:
         """A new mail, or with ``original`` a reply on top of its thread."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 import nanobot_transcript
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.filebox import views as showing
+from transcript_mcp.filebox import views
 from transcript_mcp.filebox.config import ConfigSource
 from transcript_mcp.filebox.doctor import token_checks
 from transcript_mcp.filebox.filebox import FileBox
@@ -102,7 +102,7 @@ def _offer_resource(server: Server, tools: Tools, filebox: FileBox) -> None:
     ) -> dict[str, Any]:
         """The headers of an agent's inbox, the newest first, as JSON. Can be subscribed to."""
         page = tools.mailbox(context, agent).page("inbox", min(max(1, limit), _MOST), unread=unread)
-        return showing.shown_page("inbox", page)
+        return views.shown_page("inbox", page)
 
     def agents(begun: str, _others: dict[str, str]) -> list[str]:
         return [name for name in filebox.roster().agents if name.startswith(begun)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nanobot_transcript.errors import InvalidMailError, NoAgentError
 from nanobot_transcript.threads import in_thread
-from transcript_mcp.filebox import views as showing
+from transcript_mcp.filebox import views
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.message import milliseconds
@@ -142,7 +142,7 @@ class Tools:
             return _listed(shown, len(names), start)
         if details:
             limit = None if limit is None else min(limit, _MOST)
-            return showing.shown_page(
+            return views.shown_page(
                 box_type, mailbox.page(box_type, limit, offset, unread=unread, since_ms=_moment(since))
             )
         everything = 2**31 if limit is None else limit
@@ -197,7 +197,7 @@ class Tools:
             telling.cancel()
         if not page.mails:
             return f"No new messages for {mailbox.agent} within {seconds:g} seconds."
-        return showing.shown_page("inbox", page)
+        return views.shown_page("inbox", page)
 
     def search(
         self,
@@ -217,7 +217,7 @@ class Tools:
         boxes = (box_type,) if box_type else BOXES
         wanted = Query(query, boxes, sender or "", msg_type or "", _moment(since))
         most = _bounded(limit)
-        found = showing.shown_found(mailbox.search(wanted, most + 1))
+        found = views.shown_found(mailbox.search(wanted, most + 1))
         if len(found) <= most:
             return found
         return [found[:most], Text(_MORE_FOUND)]
@@ -225,7 +225,7 @@ class Tools:
     def thread(self, context: Context, message_id: _MessageId, run_as: _RunAs = None) -> dict[str, Any]:
         """Read a conversation as separate entries, newest first, whichever box it is in. Marks it as read."""
         thread = self.mailbox(context, run_as).thread(message_id)
-        return showing.shown_thread(thread, self._filebox.options.max_read)
+        return views.shown_thread(thread, self._filebox.options.max_read)
 
     def agents(self, context: Context, run_as: _RunAs = None) -> dict[str, Any]:
         """List the agents that have a mailbox, and say which of them you are."""
@@ -234,7 +234,7 @@ class Tools:
             acting = self.mailbox(context, run_as).agent
         except NoAgentError:
             acting = ""
-        return showing.shown_agents(roster, acting)
+        return views.shown_agents(roster, acting)
 
     def batch(
         self,
@@ -249,9 +249,7 @@ class Tools:
         """Read, resolve or reject several messages, with a result for each. One failure does not stop the others."""
         if len(filenames) > _MOST:
             raise InvalidMailError(f"These are {len(filenames)} messages; at most {_MOST} are allowed at once.")
-        return [
-            showing.shown_outcome(each) for each in self.mailbox(context, run_as).batch(action, filenames, box_type)
-        ]
+        return [views.shown_outcome(each) for each in self.mailbox(context, run_as).batch(action, filenames, box_type)]
 
     def relevant(
         self,
@@ -262,7 +260,7 @@ class Tools:
     ) -> list[dict[str, Any]]:
         """Find messages in the inbox that relate to what a group is talking about now, with a score and the reason."""
         mailbox = self.mailbox(context, run_as)
-        return showing.shown_relevant(mailbox.relevant(self._groups.recent(session_key), _bounded(limit)))
+        return views.shown_relevant(mailbox.relevant(self._groups.recent(session_key), _bounded(limit)))
 
 
 def _receipt(sent: Sent) -> str:

@@ -25,7 +25,7 @@ from transcript_mcp.rooms import offered, open_rooms
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.tokens import tokens_of
 
-__all__ = ["create_app", "door_of", "told_in_a_line"]
+__all__ = ["create_app", "door_of"]
 
 
 def create_app(
@@ -66,7 +66,7 @@ def create_app(
     entrances.add("open", add(site.open_routes()))
     entrances.add("about" if site.is_for_askers else "pages", add([site.about_route()]))
     entrances.add("pages", add(site.routes()))
-    app.cleanup_ctx.append(told_in_a_line)
+    app.cleanup_ctx.append(_told_in_a_line)
     app.on_response_prepare.append(site.recent.answered)
     app.cleanup_ctx.append(site.run)
     app.on_shutdown.append(site.stop)
@@ -156,7 +156,7 @@ class _Short(logging.Filter):
         return True
 
 
-async def told_in_a_line(_app: web.Application) -> AsyncIterator[None]:
+async def _told_in_a_line(_app: web.Application) -> AsyncIterator[None]:
     """From the application's start to its end."""
     server, short = logging.getLogger("aiohttp.server"), _Short()
     server.addFilter(short)

@@ -12,7 +12,7 @@ class QueueStore(Protocol):
     """Durable queues of sessions, first in, first out. What ``put`` has accepted survives the end of any process.
 
     An item that was taken belongs to the process that took it until that gives it back, or ends: then it is free for
-    the next one, unless it was delivered. Arguments are clean: ``checking`` has looked at them. Every method may raise
+    the next one, unless it was delivered. Arguments are clean: ``rules`` has looked at them. Every method may raise
     StoreError kinds; then nothing was changed.
     """
 

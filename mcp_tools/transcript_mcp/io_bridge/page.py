@@ -7,7 +7,7 @@ from aiohttp import web
 
 from transcript_mcp.door.delivery import hand_over
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.io_bridge import rules as checking
+from transcript_mcp.io_bridge import rules
 from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.page import PageCall, WebPage, as_json, body_of
 from transcript_mcp.room import News
@@ -51,7 +51,7 @@ class IoPage(WebPage):
 
     async def queue(self, request: web.Request) -> web.StreamResponse:
         """What a session holds, the oldest first, and who can be written to there; looking takes nothing away."""
-        session = checking.checked_session(PageCall(request.query).text("session"))
+        session = rules.checked_session(PageCall(request.query).text("session"))
         found = await self._bridge.queue(session, _MOST, _SHOWN)
         return as_json({"items": [asdict(each) for each in found], "agents": self._agents(request, session)})
 
@@ -67,14 +67,14 @@ class IoPage(WebPage):
     async def input(self, request: web.Request) -> web.StreamResponse:
         """Queue an input for the session's agent."""
         asked = await body_of(request)
-        session = checking.checked_session(asked.text("session"))
-        text = checking.checked_text(asked.text("text", longest=None), "text")
-        put = await self._bridge.send_input(session, text, checking.checked_key(asked.optional("key")))
+        session = rules.checked_session(asked.text("session"))
+        text = rules.checked_text(asked.text("text", longest=None), "text")
+        put = await self._bridge.send_input(session, text, rules.checked_key(asked.optional("key")))
         return as_json({"seq": put.seq})
 
     async def output(self, request: web.Request) -> web.StreamResponse:
         """Take the oldest output, which nobody else gets then; it goes back where this answer does not arrive."""
-        session = checking.checked_session((await body_of(request)).text("session"))
+        session = rules.checked_session((await body_of(request)).text("session"))
         handed = await self._bridge.read_output(session)
         if handed is None:
             return as_json({"output": None})

@@ -10,7 +10,7 @@ from aiohttp import web
 from transcript_mcp.door.bodies import whole_body
 from transcript_mcp.door.delivery import hand_over, has_left
 from transcript_mcp.door.errors import RequestError
-from transcript_mcp.io_bridge import rules as checking
+from transcript_mcp.io_bridge import rules
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
 
@@ -39,9 +39,9 @@ class Routes:
         )
 
     async def _send(self, request: web.Request) -> web.StreamResponse:
-        session = checking.checked_session(request.match_info["session_id"])
-        key = checking.checked_key(request.headers.get(KEY))
-        text = checking.input_text(await whole_body(request), request.content_type.lower())
+        session = rules.checked_session(request.match_info["session_id"])
+        key = rules.checked_key(request.headers.get(KEY))
+        text = rules.input_text(await whole_body(request), request.content_type.lower())
         put = await self._bridge.send_input(session, text, key)
         told = {"message": "Input accepted.", "session_id": session, "sequence": put.seq}
         return _answer(202, {**told, "repeated": True} if put.repeated else told)
@@ -53,10 +53,10 @@ class Routes:
                 403, "wrong_origin", "Web pages from other sites may not read outputs.", "Use a program."
             )
 
-        session = checking.checked_session(request.match_info["session_id"])
+        session = rules.checked_session(request.match_info["session_id"])
         asked = parse_qs(request.query_string, keep_blank_values=True)
-        wait = checking.seconds(_last(asked, "wait"))
-        if checking.flag(_last(asked, "peek"), "peek"):
+        wait = rules.seconds(_last(asked, "wait"))
+        if rules.flag(_last(asked, "peek"), "peek"):
             item = await self._bridge.peek_output(session, wait=wait, is_gone=lambda: has_left(request))
             if item is None:
                 raise _nothing(session)

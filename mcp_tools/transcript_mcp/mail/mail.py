@@ -7,11 +7,9 @@ from typing import Final, Self, TypeVar
 
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
 from nanobot_transcript.sql.contract import Database, Sql
-from transcript_mcp.mail.agents import addresses as addressing
-from transcript_mcp.mail.agents import names, projects
+from transcript_mcp.mail.agents import addresses, names, projects
 from transcript_mcp.mail.agents import registry as agents
-from transcript_mcp.mail.messages import inboxes as reading
-from transcript_mcp.mail.messages import letters, receipts
+from transcript_mcp.mail.messages import inboxes, letters, receipts
 from transcript_mcp.mail.messages.boxes import MOST
 from transcript_mcp.mail.messages.drafts import check_count, checked
 from transcript_mcp.mail.messages.receipts import OVERDUE, Overdue, Whose, overdue, until
@@ -103,7 +101,7 @@ class AgentMail:
 
     def whois(self, project: str, name: str) -> Agent:
         """Who is meant by a name in a project. Raises UnknownProjectError, UnregisteredAgentError."""
-        return self._read(lambda db: addressing.resolve(db, projects.get(db, project), name, "agent_name"))
+        return self._read(lambda db: addresses.resolve(db, projects.get(db, project), name, "agent_name"))
 
     def agents(
         self, project: str, *, active_only: bool = True, limit: int | None = None, before: str | None = None
@@ -114,7 +112,7 @@ class AgentMail:
 
     def most_recent(self, name: str) -> Agent:
         """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
-        return self._read(lambda db: addressing.most_recent(db, name))
+        return self._read(lambda db: addresses.most_recent(db, name))
 
     # -- who acts
 
@@ -126,7 +124,7 @@ class AgentMail:
         """
 
         def work(db: Sql) -> Agent:
-            found = addressing.resolve(db, projects.get(db, project), name, parameter)
+            found = addresses.resolve(db, projects.get(db, project), name, parameter)
             self._let(db, found, token)
             return found
 
@@ -186,7 +184,7 @@ class AgentMail:
 
         Raises InvalidLetterError, and LetterNotFoundError when the query goes on before a message that is not there.
         """
-        return self._read(lambda db: reading.inbox(db, agent, query))
+        return self._read(lambda db: inboxes.inbox(db, agent, query))
 
     def outbox(
         self,
@@ -199,14 +197,14 @@ class AgentMail:
     ) -> Page[Letter]:
         """What an agent sent, in all projects, the newest first. Raises what ``inbox`` raises."""
         return self._read(
-            lambda db: reading.outbox(
+            lambda db: inboxes.outbox(
                 db, agent, since_ts=since_ts, include_bodies=include_bodies, limit=limit, before=before
             )
         )
 
     def message(self, message_id: str, project: str | None = None) -> Letter:
         """One message with its body. Raises LetterNotFoundError, and UnknownProjectError for a wrong project."""
-        return self._read(lambda db: reading.message(db, message_id, projects.get(db, project) if project else None))
+        return self._read(lambda db: inboxes.message(db, message_id, projects.get(db, project) if project else None))
 
     def thread(
         self,
@@ -225,7 +223,7 @@ class AgentMail:
 
         def work(db: Sql) -> Thread:
             known = projects.get(db, project) if project else None
-            return reading.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit, before=before)
+            return inboxes.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit, before=before)
 
         return self._read(work)
 

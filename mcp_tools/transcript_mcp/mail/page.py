@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail import views as showing
+from transcript_mcp.mail import views
 from transcript_mcp.mail.messages.boxes import COUNTED, LAST, MOST, number_of
 from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
@@ -15,7 +15,7 @@ from transcript_mcp.mail.values import Draft, InboxQuery, Letter, Page
 from transcript_mcp.mail.views import claims_uri, inbox_uris
 from transcript_mcp.page import PageCall, Watch, WebPage, answered, done, looked_at, stamp
 
-__all__ = ["MailPage", "RecentThread", "conversations", "subject_of", "unread", "written_to_last"]
+__all__ = ["MailPage", "RecentThread", "conversations", "unread"]
 
 _FIRST: Final = 100
 """Rows of a list in an answer, unless the page asks for more, up to ``MOST``."""
@@ -48,7 +48,7 @@ class MailPage(WebPage):
 
     def projects(self, _asked: PageCall) -> dict[str, Any]:
         """All projects, and the key of the one in which somebody wrote last; null where nobody has."""
-        newest = self._mail.reader.read(written_to_last, None)
+        newest = self._mail.reader.read(_written_to_last, None)
         return {"projects": [{"key": each.key, "slug": each.slug} for each in self._mail.projects()], "newest": newest}
 
     def agents(self, asked: PageCall) -> dict[str, Any]:
@@ -57,8 +57,8 @@ class MailPage(WebPage):
         waiting = self._mail.reader.read(lambda db: unread(db, project.id), {})
         limit, before = _stretch(asked)
         found = self._mail.agents(project.key, active_only=False, limit=limit, before=before)
-        agents = [{**showing.shown_agent(each), "unread": waiting.get(each.name, 0)} for each in found]
-        return {"agents": agents, **showing.shown_more(found)}
+        agents = [{**views.shown_agent(each), "unread": waiting.get(each.name, 0)} for each in found]
+        return {"agents": agents, **views.shown_more(found)}
 
     def threads(self, asked: PageCall) -> dict[str, Any]:
         """The threads of a project, the one written to last first."""
@@ -78,7 +78,7 @@ class MailPage(WebPage):
                 }
                 for each in found
             ],
-            **showing.shown_more(found),
+            **views.shown_more(found),
         }
 
     def thread(self, asked: PageCall) -> dict[str, Any]:
@@ -91,10 +91,10 @@ class MailPage(WebPage):
         return {
             "id": thread.id,
             "project": thread.project,
-            "subject": self._mail.reader.read(lambda db: subject_of(db, project, thread.id), ""),
-            "messages": [showing.shown_letter(each) for each in thread.letters],
+            "subject": self._mail.reader.read(lambda db: _subject_of(db, project, thread.id), ""),
+            "messages": [views.shown_letter(each) for each in thread.letters],
             "summary": summarize_letters(thread.letters, older=thread.more),
-            **showing.shown_more(thread),
+            **views.shown_more(thread),
         }
 
     def inbox(self, asked: PageCall) -> dict[str, Any]:
@@ -103,14 +103,14 @@ class MailPage(WebPage):
         limit, before = _stretch(asked)
         query = InboxQuery(unread_only=asked.flag("unread"), limit=limit, before=before)
         found = self._mail.inbox(who, query)
-        return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
+        return {"messages": [views.shown_delivery(each) for each in found], **views.shown_more(found)}
 
     def outbox(self, asked: PageCall) -> dict[str, Any]:
         """What an agent sent, the newest first."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
         limit, before = _stretch(asked)
         found = self._mail.outbox(who, limit=limit, before=before)
-        return {"messages": [showing.shown_letter(each) for each in found], **showing.shown_more(found)}
+        return {"messages": [views.shown_letter(each) for each in found], **views.shown_more(found)}
 
     def search(self, asked: PageCall) -> dict[str, Any]:
         """Messages of a project by their words; what was found stands between ``**``."""
@@ -126,8 +126,8 @@ class MailPage(WebPage):
         project = self._mail.project(asked.text("project"))
         limit, before = _stretch(asked)
         found = self._service.claims.list_claims(project.id, limit=limit, before=before)
-        claims = [showing.shown_claim(each) for each in found]
-        return {"claims": claims, "now": self._mail.now(), **showing.shown_more(found)}
+        claims = [views.shown_claim(each) for each in found]
+        return {"claims": claims, "now": self._mail.now(), **views.shown_more(found)}
 
     def send(self, asked: PageCall) -> dict[str, Any]:
         """Write to agents as a person."""
@@ -167,7 +167,7 @@ class MailPage(WebPage):
         released = self._service.claims.release(project.id, holder, paths, by_person=True)
         if released.job is not None:
             self._told(claims_uri(project.key))
-        return showing.shown_released(released, self._service.archived(released.job))
+        return views.shown_released(released, self._service.archived(released.job))
 
     @property
     def watch(self) -> Watch:
@@ -181,7 +181,7 @@ class MailPage(WebPage):
     def _told_of(self, posted: Posted) -> dict[str, Any]:
         for uri in inbox_uris(posted.sent):
             self._told(uri)
-        return showing.shown_posted(posted)
+        return views.shown_posted(posted)
 
 
 def _stretch(asked: PageCall, default: int = _FIRST) -> tuple[int, str | None]:
@@ -238,11 +238,11 @@ def _conversation(db: Sql, project_id: int, newest: Letter) -> RecentThread:
     name = newest.thread_id or newest.id
     senders = db.execute(_SENDERS, {"project": project_id, "thread": name}).fetchall()
     messages = sum(row["messages"] for row in senders)
-    subject = subject_of(db, project_id, name)
+    subject = _subject_of(db, project_id, name)
     return RecentThread(name, newest, subject, messages, tuple(row["from_agent"] for row in senders))
 
 
-def subject_of(db: Sql, project_id: int, thread_id: str) -> str:
+def _subject_of(db: Sql, project_id: int, thread_id: str) -> str:
     """What a thread is about: the subject of its first message. Empty where there is no such thread."""
     sql = f"SELECT subject {_OF_THREAD} ORDER BY seq LIMIT 1"
     row = db.execute(sql, {"project": project_id, "thread": thread_id}).fetchone()
@@ -260,7 +260,7 @@ def unread(db: Sql, project_id: int) -> dict[str, int]:
     return {row["agent_name"]: row["count"] for row in rows}
 
 
-def written_to_last(db: Sql) -> str | None:
+def _written_to_last(db: Sql) -> str | None:
     """The key of the project with the newest message."""
     row = db.execute(
         "SELECT human_key FROM projects WHERE id = (SELECT project_id FROM messages ORDER BY seq DESC LIMIT 1)"

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from transcript_mcp.mail import arguments as given
-from transcript_mcp.mail import views as showing
+from transcript_mcp.mail import views
 from transcript_mcp.mail.agents.projects import checked_key
 from transcript_mcp.mail.messages.boxes import MOST
 from transcript_mcp.mail.service import MailService
@@ -71,8 +71,8 @@ class Resources:
         who = self._found(agent, project)
         query = InboxQuery(since_ts, urgent_only, False, include_bodies, given.bounded(limit), before)
         page = self._mail.inbox(who, query)
-        messages = [showing.shown_delivery(each) for each in page]
-        return {"project": who.project, "agent": who.name, "messages": messages, **showing.shown_more(page)}
+        messages = [views.shown_delivery(each) for each in page]
+        return {"project": who.project, "agent": who.name, "messages": messages, **views.shown_more(page)}
 
     def outbox(
         self,
@@ -88,8 +88,8 @@ class Resources:
         page = self._mail.outbox(
             who, since_ts=since_ts, include_bodies=include_bodies, limit=given.bounded(limit), before=before
         )
-        messages = [showing.shown_letter(each) for each in page]
-        return {"project": who.project, "agent": who.name, "messages": messages, **showing.shown_more(page)}
+        messages = [views.shown_letter(each) for each in page]
+        return {"project": who.project, "agent": who.name, "messages": messages, **views.shown_more(page)}
 
     def message(
         self,
@@ -97,7 +97,7 @@ class Resources:
         project: Annotated[str | None, Field(description="Its project; optional, ids are unique.")] = None,
     ) -> dict[str, Any]:
         """One message with its body."""
-        return showing.shown_letter(self._mail.message(id, project))
+        return views.shown_letter(self._mail.message(id, project))
 
     def thread(
         self,
@@ -109,8 +109,8 @@ class Resources:
     ) -> dict[str, Any]:
         """The messages of a thread, oldest first."""
         found = self._mail.thread(thread_id, project, include_bodies=include_bodies, limit=limit, before=before)
-        letters = [showing.shown_letter(each) for each in found.letters]
-        return {"project": found.project, "thread_id": found.id, "messages": letters, **showing.shown_more(found)}
+        letters = [views.shown_letter(each) for each in found.letters]
+        return {"project": found.project, "thread_id": found.id, "messages": letters, **views.shown_more(found)}
 
     def agents(
         self,
@@ -119,7 +119,7 @@ class Resources:
     ) -> dict[str, Any]:
         """The agents of a project, most recently active first."""
         page = self._mail.agents(project, active_only=False, limit=given.MOST, before=before)
-        return {"agents": [showing.shown_agent(each) for each in page], **showing.shown_more(page)}
+        return {"agents": [views.shown_agent(each) for each in page], **views.shown_more(page)}
 
     def claims(
         self,
@@ -130,10 +130,10 @@ class Resources:
         known = self._mail.project(project)
         uri = claims_uri(known.key)
         page = self._claims.list_claims(known.id, before=before)
-        shown = [showing.shown_claim(each) for each in page]
+        shown = [views.shown_claim(each) for each in page]
         if not page.more:
             return shown
-        return [Embedded(uri, json_text(shown), _JSON), Embedded(uri, showing.told_more(page))]
+        return [Embedded(uri, json_text(shown), _JSON), Embedded(uri, views.told_more(page))]
 
     def _its_owner(self, _context: Context, values: dict[str, str]) -> None:
         self._found(values["agent"], values.get("project"))

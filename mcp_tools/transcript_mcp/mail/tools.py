@@ -11,7 +11,7 @@ from pydantic import Field
 
 from nanobot_transcript.relevance.fitting import Candidate, Fit, fits
 from transcript_mcp.mail import arguments as given
-from transcript_mcp.mail import views as showing
+from transcript_mcp.mail import views
 from transcript_mcp.mail.messages.receipts import OVERDUE
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
@@ -68,7 +68,7 @@ class Tools:
         Keep the name for all further calls. agent_token is shown only this once.
         """
         made = self._mail.create_agent(project_key, program, model, task_description, name_hint)
-        return showing.shown_registration(made, self._service.archived(made.job))
+        return views.shown_registration(made, self._service.archived(made.job))
 
     def register_agent(
         self,
@@ -81,7 +81,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Register an agent under a fixed name, or update its profile."""
         made = self._mail.register_agent(project_key, agent_name, program, model, task_description, token=agent_token)
-        return showing.shown_registration(made, self._service.archived(made.job))
+        return views.shown_registration(made, self._service.archived(made.job))
 
     def start_session(
         self,
@@ -106,17 +106,17 @@ class Tools:
         unread = self._mail.inbox(made.agent, InboxQuery(unread_only=True, limit=given.bounded(limit)))
         claims = self._service.claims.list_claims(self._mail.project(project_key).id)
         return {
-            "agent": showing.shown_registration(made, commit),
-            "unread": [showing.shown_delivery(each) for each in unread],
-            "claims": [showing.shown_claim(each) for each in claims],
-            **showing.shown_session_more(unread, claims),
+            "agent": views.shown_registration(made, commit),
+            "unread": [views.shown_delivery(each) for each in unread],
+            "claims": [views.shown_claim(each) for each in claims],
+            **views.shown_session_more(unread, claims),
         }
 
     def whois(
         self, project_key: given.Project, agent_name: Annotated[str, Field(description="Name of the agent.")]
     ) -> dict[str, Any]:
         """Show the profile of an agent."""
-        return showing.shown_agent(self._mail.whois(project_key, agent_name))
+        return views.shown_agent(self._mail.whois(project_key, agent_name))
 
     def list_agents(
         self,
@@ -127,7 +127,7 @@ class Tools:
     ) -> dict[str, Any]:
         """List the agents of a project, most recently active first."""
         found = self._mail.agents(project_key, active_only=active_only, limit=given.bounded(limit), before=before)
-        return {"agents": [showing.shown_agent(each) for each in found], **showing.shown_more(found)}
+        return {"agents": [views.shown_agent(each) for each in found], **views.shown_more(found)}
 
     # -- mail
 
@@ -261,10 +261,10 @@ class Tools:
     ) -> dict[str, Any]:
         """List what you still have to acknowledge, and what others still have to acknowledge to you; oldest first."""
         agent, most = self._mail.acting(project_key, agent_name, agent_token), given.bounded(limit)
-        place, other = showing.overdue_places(before)
+        place, other = views.overdue_places(before)
         owed = self._mail.overdue(agent, older_than=older_than, limit=most, before=place)
         awaited = self._mail.overdue(agent, as_sender=True, older_than=older_than, limit=most, before=other)
-        return showing.shown_overdue(owed, awaited)
+        return views.shown_overdue(owed, awaited)
 
     def search_messages(
         self,
@@ -279,7 +279,7 @@ class Tools:
         from transcript_mcp.mail.search.hits import search
 
         found = search(self._mail.reader, self._mail.project(project_key).id, query, given.bounded(limit), before)
-        return showing.shown_found(found)
+        return views.shown_found(found)
 
     def summarize_thread(
         self,
@@ -302,16 +302,16 @@ class Tools:
     def _noted(self, receipt: Receipt) -> dict[str, Any]:
         if receipt.changed:
             self._told(inbox_uri(receipt.agent))
-        return showing.shown_receipt(receipt, self._service.archived(receipt.job))
+        return views.shown_receipt(receipt, self._service.archived(receipt.job))
 
     def _told_of(self, posted: Posted) -> dict[str, Any]:
         for uri in inbox_uris(posted.sent):
             self._told(uri)
-        return showing.shown_posted(posted)
+        return views.shown_posted(posted)
 
     def _plain(self, agent: Agent, query: InboxQuery) -> dict[str, Any]:
         found = self._mail.inbox(agent, query)
-        return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
+        return {"messages": [views.shown_delivery(each) for each in found], **views.shown_more(found)}
 
     def _ranked(self, agent: Agent, query: InboxQuery, chat: str) -> dict[str, Any]:
         from nanobot_transcript.relevance.fitting import spoken
@@ -321,11 +321,11 @@ class Tools:
         looked_at = self._mail.inbox(agent, replace(query, include_bodies=True, limit=given.MOST))
         found = ranked(looked_at, said)[: query.limit]
         messages = [_shown_ranked(each, fit, bodies=query.include_bodies) for each, fit in found]
-        return {"messages": messages, **showing.shown_ranked_more(looked_at, len(found))}
+        return {"messages": messages, **views.shown_ranked_more(looked_at, len(found))}
 
 
 def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, Any]:
-    shown = showing.shown_delivery(delivery)
+    shown = views.shown_delivery(delivery)
     if not bodies:
         shown.pop("body_md", None)
         shown.pop("body_left_out", None)

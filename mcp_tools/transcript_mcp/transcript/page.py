@@ -20,8 +20,7 @@ from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
 from nanobot_transcript.turns.speakers import id_at, talk_of
 from transcript_mcp.page import PageCall, Tell, Watch, WebPage, answered, as_json, done
-from transcript_mcp.transcript import pages as paging
-from transcript_mcp.transcript import posts as posting
+from transcript_mcp.transcript import pages, posts
 from transcript_mcp.transcript.pages import Stretch
 from transcript_mcp.transcript.positions import said
 from transcript_mcp.transcript.reading import View
@@ -99,7 +98,7 @@ class GroupsPage(WebPage):
     def news(self, asked: PageCall) -> dict[str, Any]:
         """What came behind ``after``: messages, earlier ones that read differently now, and ids of recalled ones."""
         chat, after = asked.text("chat"), asked.text("after")
-        stretch = paging.after(self._store, chat, after, _MOST, None)
+        stretch = pages.after(self._store, chat, after, _MOST, None)
         answer = self._shown(stretch, [])
         if stretch.since is not None:
             changes = self._store.changes(chat, stretch.since)
@@ -171,12 +170,12 @@ class GroupsPage(WebPage):
 
     async def post(self, request: web.Request) -> web.StreamResponse:
         """Put a post into the outbox; a bot of the chat sends it."""
-        wanted: list[posting.Wanted] = []
+        wanted: list[posts.Wanted] = []
         checked = done(lambda asked: wanted.append(_wanted(asked)) or {})
         refusal = await checked(request)
         if not wanted:
             return refusal
-        answer = await posting.post(self._view, self._record.outbox, wanted[0], self._agents, wait=0, tell=_nobody)
+        answer = await posts.post(self._view, self._record.outbox, wanted[0], self._agents, wait=0, tell=_nobody)
         return as_json(answer)
 
     def posts(self, asked: PageCall) -> dict[str, Any]:
@@ -251,8 +250,8 @@ class GroupsPage(WebPage):
     def _page(self, chat: str, before: str | None, limit: int) -> tuple[Stretch, str, frozenset[str]]:
         """A page, the place in the record from which it was read, and which messages were taken back behind it."""
         if before is not None:
-            return paging.before(self._store, chat, before, limit, None), "", frozenset()
-        stretch = paging.newest(self._store, chat, limit)
+            return pages.before(self._store, chat, before, limit, None), "", frozenset()
+        stretch = pages.newest(self._store, chat, limit)
         since = self._store.read_back(chat, None, limit).cursor
         return stretch, since, frozenset(self._store.changes(chat, since).hidden)
 
@@ -332,9 +331,9 @@ def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
     return shown | {"why": str(record["why"])} if record.get("why") else shown
 
 
-def _wanted(asked: PageCall) -> posting.Wanted:
+def _wanted(asked: PageCall) -> posts.Wanted:
     text = asked.text("text", longest=None)
-    return posting.Wanted(
+    return posts.Wanted(
         asked.text("chat"), text, asked.optional("agent"), asked.optional("key"), asked.optional("reply_to")
     )
 

@@ -8,7 +8,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, UnknownNameError
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.naming import in_words, shown_name
-from transcript_mcp.transcript import pages as paging
+from transcript_mcp.transcript import pages
 from transcript_mcp.transcript.bounds import fitting, shortened
 from transcript_mcp.transcript.lines import NOTE, WORDS, Line, encode, shown
 from transcript_mcp.transcript.pages import Stretch
@@ -41,13 +41,13 @@ def page(
     if before and after:
         raise InvalidCursorError("A page is either before a place or after one.", hint="Give either before or after.")
     if after:
-        stretch = paging.after(view.store, session_key, after, limit, view.where)
+        stretch = pages.after(view.store, session_key, after, limit, view.where)
         lines = fitting(map(view.line, stretch.entries), max_chars)
         return Told(stretch.oldest(len(lines), view.store), lines)
     if before:
-        stretch = paging.before(view.store, session_key, before, limit, view.where)
+        stretch = pages.before(view.store, session_key, before, limit, view.where)
     else:
-        stretch = paging.newest(view.store, session_key, limit)
+        stretch = pages.newest(view.store, session_key, limit)
     lines = fitting(map(view.line, reversed(stretch.entries)), max_chars)
     return Told(stretch.newest(len(lines)), lines[::-1])
 

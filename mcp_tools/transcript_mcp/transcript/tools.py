@@ -10,9 +10,7 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.naming import chat_called
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.sdk import Context, Server
-from transcript_mcp.transcript import chats as listing
-from transcript_mcp.transcript import reading
-from transcript_mcp.transcript import waits as waiting
+from transcript_mcp.transcript import chats, reading, waits
 from transcript_mcp.transcript.bounds import (
     LEAST_CHARS,
     MOST_CHARS,
@@ -85,7 +83,7 @@ class Tools:
         offset: _Offset = 0,
     ) -> str:
         """List the recorded group chats, most recently active first, with who is in them."""
-        return listing.chats_text(self._view, limit=bounded(limit, 1, MOST_ENTRIES), offset=max(0, offset))
+        return chats.chats_text(self._view, limit=bounded(limit, 1, MOST_ENTRIES), offset=max(0, offset))
 
     async def recent(
         self,
@@ -158,7 +156,7 @@ class Tools:
         """Who is in a group chat: names, who is a bot, what each bot is for, and when they were last seen."""
         key = chat_called(self._view.store, session_key) if session_key else None
         most = bounded(limit, 1, MOST_ENTRIES)
-        return listing.members_text(self._view, key, self._agents, limit=most, offset=max(0, offset))
+        return chats.members_text(self._view, key, self._agents, limit=most, offset=max(0, offset))
 
     async def wait(
         self,
@@ -169,7 +167,7 @@ class Tools:
             Field(description="The cursor from the last answer: you get what came after it. Default: from now on."),
         ] = None,
         timeout: Annotated[  # noqa: ASYNC109 - nothing came is an answer, and not an error
-            float, Field(description=f"Seconds to wait at most, up to {waiting.LONGEST_WAIT:g}.")
+            float, Field(description=f"Seconds to wait at most, up to {waits.LONGEST_WAIT:g}.")
         ] = 30,
         limit: _Entries = USUAL_ENTRIES,
         max_chars: _Chars = USUAL_CHARS,
@@ -180,11 +178,11 @@ class Tools:
         even if nothing came, so that nothing is missed between two calls.
         """
         key = await self._ready(session_key)
-        return await waiting.news(
+        return await waits.news(
             self._view,
             key,
             after=after or None,
-            timeout=min(max(0.0, timeout), waiting.LONGEST_WAIT),
+            timeout=min(max(0.0, timeout), waits.LONGEST_WAIT),
             limit=bounded(limit, 1, MOST_ENTRIES),
             max_chars=bounded(max_chars, LEAST_CHARS, MOST_CHARS),
             tell=context.progress,
@@ -203,11 +201,11 @@ class Tools:
 
         Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
         """
-        from transcript_mcp.transcript import decisions as deciding  # the gate is needed here only, and not light
+        from transcript_mcp.transcript import decisions  # the gate is needed here only, and not light
 
         key = chat_called(self._view.store, session_key)
         return encode(
-            deciding.relevance(self._view, key, text, agent, sender=sender, agents=self._agents, options=self._gate)
+            decisions.relevance(self._view, key, text, agent, sender=sender, agents=self._agents, options=self._gate)
         )
 
     async def post(
@@ -223,7 +221,7 @@ class Tools:
         ] = None,
         reply_to: Annotated[str | None, Field(description="The id of the message to reply to.")] = None,
         wait: Annotated[
-            float, Field(description=f"Seconds to wait for a bot to send it, up to {waiting.LONGEST_WAIT:g}.")
+            float, Field(description=f"Seconds to wait for a bot to send it, up to {waits.LONGEST_WAIT:g}.")
         ] = 0,
     ) -> str:
         """Post to a group chat, through a bot that is in it. Everybody in the chat can read it.
@@ -231,12 +229,12 @@ class Tools:
         The post is queued on disk and sent by the bot. The answer has its id and state, and a cursor: wait for replies
         with transcript_wait after it.
         """
-        from transcript_mcp.transcript import posts as posting
+        from transcript_mcp.transcript import posts
 
-        wanted = posting.Wanted(session_key, text, agent or None, idempotency_key or None, reply_to or None)
-        seconds = min(max(0.0, wait), waiting.LONGEST_WAIT)
+        wanted = posts.Wanted(session_key, text, agent or None, idempotency_key or None, reply_to or None)
+        seconds = min(max(0.0, wait), waits.LONGEST_WAIT)
         return encode(
-            await posting.post(self._view, self._outbox(), wanted, self._agents, wait=seconds, tell=context.progress)
+            await posts.post(self._view, self._outbox(), wanted, self._agents, wait=seconds, tell=context.progress)
         )
 
     async def _ready(self, chat: str) -> str:

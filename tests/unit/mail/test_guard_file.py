@@ -11,8 +11,7 @@ from support.needs import lacks
 from support.old_guard import first_version
 from support.waiting import PATIENCE
 
-from transcript_mcp.mail.claims import guard_file, guard_hook, guard_hub
-from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims import guard_file, guard_hook, guard_hub, patterns
 
 PROJECT = {
     "database": "/store with 'quotes' \" 仓库\udcff\\/mail.sqlite3",
@@ -89,7 +88,7 @@ def test_the_text_is_a_program_of_the_oldest_python_it_meets_without_anything_of
     froms = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert {each.partition(".")[0] for each in froms if each} | names <= set(sys.stdlib_module_names)
-    for module, imports in ((guard_hook, 2), (guard_hub, 0), (matching, 0)):
+    for module, imports in ((guard_hook, 2), (guard_hub, 0), (patterns, 0)):
         assert Path(str(module.__file__)).read_text(encoding="utf-8").count("transcript_mcp") == imports
 
 

@@ -19,7 +19,7 @@ from unit.mail.conftest import in_a_file, on_both
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail.messages import inboxes as reading
+from transcript_mcp.mail.messages import inboxes
 from transcript_mcp.mail.messages.drafts import checked
 from transcript_mcp.mail.messages.letters import addressed, put
 from transcript_mcp.mail.messages.summary import summarize_letters
@@ -219,7 +219,7 @@ def test_an_inbox_is_found_by_an_index_and_never_sorted(
 ) -> None:
     query = InboxQuery(urgent_only=urgent, unread_only=unread, include_bodies=bodies)
     bounds = {"owner": 1, "floor": 0, "below": 100, "since": -1, "most": 10}
-    plan = explained(box, reading.inbox_box(query).sql("messages.seq"), bounds)
+    plan = explained(box, inboxes.inbox_box(query).sql("messages.seq"), bounds)
     assert plan
     assert all(step.startswith("SEARCH") for step in plan), plan
 
@@ -449,7 +449,7 @@ def test_the_bodies_of_an_answer_are_bounded_and_no_message_is_missing(box: Lett
 
 
 def test_a_body_that_fills_an_answer_alone_is_given(tmp_path: Path) -> None:
-    most = reading.MOST_TEXT + 1000
+    most = inboxes.MOST_TEXT + 1000
     box = Letterbox(tmp_path, MailOptions(max_body=most))
     box.send(subject="s0", body="small")
     box.send(subject="s1", body="x" * most)

@@ -15,7 +15,6 @@ from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Reason
-from transcript_mcp.hub.web import events as events_module
 from transcript_mcp.hub.web.events import Events, Viewer, Watches
 from transcript_mcp.mail.values import Draft
 from transcript_mcp.page import looked_at
@@ -121,7 +120,7 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
 async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_it_can(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(events_module, "_AFTER_TROUBLE", 0.001)
+    monkeypatch.setattr("transcript_mcp.hub.web.events._AFTER_TROUBLE", 0.001)
     tries = count()
 
     def look() -> dict[Any, Any]:

@@ -18,7 +18,6 @@ __all__ = [
     "contents_of",
     "history_of",
     "message_frame",
-    "outcome_text",
     "pending_of",
     "question_of",
     "reply_frame",
@@ -114,10 +113,10 @@ def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> ResponseMe
 def why_unanswered(record: Inquiry) -> tuple[Content, ...]:
     """What the agent is told in place of an answer: the words of whoever refused it, if there are any."""
     said = record.contents if record.state == "refused" else ()
-    return said or (Content("text", outcome_text(record)),)
+    return said or (Content("text", _outcome_text(record)),)
 
 
-def outcome_text(record: Inquiry) -> str:
+def _outcome_text(record: Inquiry) -> str:
     """Why there is no answer, and what the agent shall do: without that, agents ask again for ever."""
     if record.state == "timeout":
         return (

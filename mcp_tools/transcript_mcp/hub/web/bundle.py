@@ -13,19 +13,19 @@ from aiohttp import web
 
 from transcript_mcp.door.delivery import takes_gzip
 
-__all__ = ["DIST", "POLICY", "Bundle"]
+__all__ = ["DIST", "Bundle"]
 
 DIST: Final = Path(__file__).parent / "dist"
 """What ``make web`` writes."""
 
-POLICY: Final = (
+_POLICY: Final = (
     "default-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
 """No script, style or connection but those of the hub itself, and nothing inline: agents' words are on the page."""
 
 _HEADERS: Final = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",

@@ -12,7 +12,7 @@ from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import names
 from transcript_mcp.mail.archive.records import ClaimRecord
 from transcript_mcp.mail.archive.snapshots import LastCommit
-from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims import patterns
 from transcript_mcp.mail.messages import frontmatter
 from transcript_mcp.mail.messages.frontmatter import MessageFile
 from transcript_mcp.mail.messages.letters import URGENT, RecipientNames, recipients_encoder
@@ -287,7 +287,7 @@ class _Filling:
             try:
                 record = msgspec.json.decode(text, type=ClaimRecord)
                 _check_moments(record.created_ts, record.expires_ts, record.released_ts)
-                matching.normalised(record.path)
+                patterns.normalised(record.path)
                 yield name, record
             except ValueError as error:  # of msgspec, too
                 self.filled.problems.append(f"{project.snapshot.slug}: claims/{name} is skipped. {error}")

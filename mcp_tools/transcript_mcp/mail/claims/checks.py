@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import InvalidLetterError
-from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims.patterns import LONGEST, is_file_by_look, normalised
 from transcript_mcp.mail.claims.values import ClaimOptions
 from transcript_mcp.mail.texts import line
 
@@ -95,7 +95,7 @@ def _too_many(said: str, options: ClaimOptions) -> InvalidLetterError:
 def patterns(given: Sequence[str], root: str) -> list[str]:
     """The paths as they are kept, each once. Raises InvalidLetterError."""
     try:
-        return list(dict.fromkeys(matching.normalised(path, root) for path in given))
+        return list(dict.fromkeys(normalised(path, root) for path in given))
     except ValueError as error:
         raise InvalidLetterError(
             str(error), hint="Give paths relative to the project's folder: src/api, src/*.py, docs/**."
@@ -111,7 +111,7 @@ def as_they_lie(kept: Sequence[str], root: str) -> list[str]:
 
 def _is_folder(root: Path, path: str) -> bool:
     """What lies behind a symbolic link is not the project's: git has the link alone."""
-    if not matching.is_file_by_look(path):
+    if not is_file_by_look(path):
         return False
     try:
         place = root / path
@@ -127,7 +127,7 @@ def without_folder_mark(kept: str) -> str:
     ('conf.d', 'src/*/')
     """
     path = kept.removesuffix("/")
-    return path if matching.is_file_by_look(path) else kept
+    return path if is_file_by_look(path) else kept
 
 
 def bounded(wanted: Collection[str], own: Collection[str], in_project: int, options: ClaimOptions) -> None:
@@ -159,7 +159,7 @@ def reason(given: Any) -> str:
     return line("reason", " ".join(str(given or "").split()), _LONGEST_REASON, empty=True)
 
 
-# A class of characters as ``matching`` reads it, a mark, or text without any of them.
+# A class of characters as ``patterns`` reads it, a mark, or text without any of them.
 _PIECES: Final = re.compile(r"\[[!^]?+[^/][^\]/]*\]|[{},\[]|[^{},\[]+")
 
 _Group: TypeAlias = list[list[str]]
@@ -175,7 +175,7 @@ def expanded(pattern: str, limit: int) -> list[str]:
     >>> expanded("{a,b{1,2}}.py", 10), expanded("{id}/[{,}].c", 10), expanded("{a,b}{c,d}", 3)
     (['a.py', 'b1.py', 'b2.py'], ['{id}/[{,}].c'], ['ac', 'ad', 'bc'])
     """
-    if "{" not in pattern or len(pattern) > matching.LONGEST:
+    if "{" not in pattern or len(pattern) > LONGEST:
         return [pattern]
     groups: list[_Group] = [[[""]]]
     for piece in _PIECES.findall(pattern):

@@ -16,15 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from transcript_mcp.mail.claims import guard_hook, guard_hub
-from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims import guard_hook, guard_hub, patterns
 from transcript_mcp.mail.claims.guard_hook import EARLIER
 
 __all__ = ["HEAD_LENGTH", "RULES", "ChangedGuardError", "Guard", "parse", "render", "rules"]
 
 RULES: Final = 2
 """The version of the rules that ``render`` puts into a guard. Raise it with whatever changes what a guard lets pass:
-in ``matching``, ``guard_hub`` or ``guard_hook``, or in the names under which it is installed."""
+in ``patterns``, ``guard_hub`` or ``guard_hook``, or in the names under which it is installed."""
 HEAD_LENGTH: Final = 500
 """So many characters of a guard's text are enough for ``rules``."""
 
@@ -65,7 +64,7 @@ def render(guarded: Sequence[Mapping[str, str]]) -> str:
             f"{_RULES}{RULES}",
             _SHELL.format(pythons=" ".join(_pythons()), earlier=EARLIER) + _FUTURE,
             f"{_SETTINGS}{[dict(project) for project in guarded]!a}",
-            _source(matching),
+            _source(patterns),
             *([_source(guard_hub)] if any("hub" in project for project in guarded) else []),
             _source(guard_hook),
             "sys.exit(main(GUARDED, sys.argv))\n",

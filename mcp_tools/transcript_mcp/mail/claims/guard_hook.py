@@ -1,6 +1,6 @@
 """The guard as it runs in a code repository: no commit into what another agent has claimed for itself.
 
-``guard_file`` puts this source and that of ``matching`` into one file, which git runs under several names: merges and
+``guard_file`` puts this source and that of ``patterns`` into one file, which git runs under several names: merges and
 ``git am`` run ``pre-merge-commit`` and ``pre-applypatch`` in place of ``pre-commit``, and a rebase asks nobody before
 it is done (``post-rewrite``). It runs without this product, also while no
 server is up: standard library only, nothing newer than Python 3.9. It reads the claims from the mail store's database

@@ -1,6 +1,6 @@
 """Claims: agents say which files they work on, for a time, and learn who else does.
 
-Two claims meet when there is a path that both cover (see ``matching``). Shared claims meet peacefully; an exclusive
+Two claims meet when there is a path that both cover (see ``patterns``). Shared claims meet peacefully; an exclusive
 one conflicts with any claim of another agent that it meets. The transaction decides who comes first.
 """
 
@@ -13,7 +13,7 @@ from nanobot_transcript.sql.contract import Database, Row, Sql
 from transcript_mcp.mail.agents import names, registry
 from transcript_mcp.mail.agents import registry as agents
 from transcript_mcp.mail.archive import jobs, records
-from transcript_mcp.mail.claims import checks as claim_checking
+from transcript_mcp.mail.claims import checks
 from transcript_mcp.mail.claims.overlaps import meetings
 from transcript_mcp.mail.claims.values import Claimed, ClaimOptions, Conflict, Extended, FileClaim, Released
 from transcript_mcp.mail.messages.boxes import place_in_list
@@ -88,8 +88,8 @@ class Claims:
         later, and its reason stays unless one is given. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
-        listed, bound = claim_checking.paths(paths, self.options), {"project": project_id, "now": now}
-        claim_checking.refuse_slips(listed)
+        listed, bound = checks.paths(paths, self.options), {"project": project_id, "now": now}
+        checks.refuse_slips(listed)
         key, known = self._database.read(
             lambda db: (_root(db, project_id), db.execute(_HELD, bound).fetchall()), ("", [])
         )
@@ -97,11 +97,11 @@ class Claims:
             project_id=project_id,
             key=key,
             agent=agent,
-            patterns=claim_checking.as_they_lie(claim_checking.patterns(listed, key), key),
-            exclusive=claim_checking.flag(exclusive),
-            reason=claim_checking.reason(reason),
+            patterns=checks.as_they_lie(checks.patterns(listed, key), key),
+            exclusive=checks.flag(exclusive),
+            reason=checks.reason(reason),
             now=now,
-            expires_ts=to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options)),
+            expires_ts=to_the_millisecond(now + checks.ttl(ttl_seconds, self.options)),
         )
         # Thousands of patterns take a while to compare: not while everybody else waits for the transaction's end.
         refused = _refused(known, wish)
@@ -120,8 +120,8 @@ class Claims:
         InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
-        expires_ts = to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options))
-        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        expires_ts = to_the_millisecond(now + checks.ttl(ttl_seconds, self.options))
+        wanted = None if paths is None else checks.paths(paths, self.options)
 
         def work(db: Sql) -> Extended:
             agents.touch(db, agent.id, now)
@@ -148,7 +148,7 @@ class Claims:
         the agent's activity, and the archive's history says so. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
-        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        wanted = None if paths is None else checks.paths(paths, self.options)
         who = f"{names.HUMAN} for {agent.name}" if by_person else agent.name
         meant = None if only is None else {claim.id for claim in only}
 
@@ -168,7 +168,7 @@ class Claims:
         self, project_id: int, agent: Agent, paths: Sequence[str] | None = None
     ) -> tuple[list[FileClaim], Sequence[str]]:
         """What ``release`` would give back, and the paths that the agent has no claim on. Raises InvalidLetterError."""
-        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        wanted = None if paths is None else checks.paths(paths, self.options)
         none = _Held([], list(wanted or ()), [])
         held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
         return [claim(row) for row in held.rows], held.missing
@@ -225,7 +225,7 @@ class Claims:
         if refused is not None:
             return refused
         own = {row["path"] for row in active if row["agent_id"] == wish.agent.id}
-        claim_checking.bounded(wish.patterns, own, len(active), self.options)
+        checks.bounded(wish.patterns, own, len(active), self.options)
         profiles = registry.welcome(db, wish.project_id, wish.key, [wish.agent])
         same: dict[str, list[Row]] = {path: [] for path in wish.patterns}
         for row in active:
@@ -261,9 +261,9 @@ def _held(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, 
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
     if wanted is None:
         return _Held(rows, [], [])
-    kept = claim_checking.patterns(wanted, _root(db, project_id))
-    patterns = {claim_checking.without_folder_mark(path): path for path in kept}
-    named = [claim_checking.without_folder_mark(row["path"]) for row in rows]
+    kept = checks.patterns(wanted, _root(db, project_id))
+    patterns = {checks.without_folder_mark(path): path for path in kept}
+    named = [checks.without_folder_mark(row["path"]) for row in rows]
     return _Held(
         [row for row, path in zip(rows, named, strict=True) if path in patterns],
         [pattern for path, pattern in patterns.items() if path not in named],

@@ -1,7 +1,7 @@
 """Which of many held patterns a call's patterns meet, without comparing each with each.
 
 Two patterns meet only when what all their paths begin with fits together, and when the names at the end do, where both
-say how those begin and end. Patterns are in buckets by these literal texts; ``matching`` decides about what is left.
+say how those begin and end. Patterns are in buckets by these literal texts; ``patterns`` decides about what is left.
 """
 
 from bisect import bisect_left
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from transcript_mcp.mail.claims import patterns as matching
+from transcript_mcp.mail.claims import patterns
 
 __all__ = ["Meetings", "meetings"]
 
@@ -42,7 +42,7 @@ class _Ends(NamedTuple):
 
 
 def meetings(wanted: Sequence[str], held: Sequence[str]) -> Meetings:
-    """Patterns as ``matching.normalised`` gives them."""
+    """Patterns as ``patterns.normalised`` gives them."""
     buckets: _Beginnings[_Beginnings[list[tuple[int, str]]]] = _Beginnings()
     for there, pattern in enumerate(held):
         ends = _ends(pattern)
@@ -74,7 +74,7 @@ def _met(pairs: list[tuple[int, int]], wanted: Sequence[str], held: Sequence[str
 
 def _meet(wanted: str, held: str) -> bool:
     try:
-        return matching.overlap(wanted, held)
+        return patterns.overlap(wanted, held)
     except ValueError:  # kept by an earlier version, such as `~/x`: it ends one day, and stops nobody until then
         return wanted == held
 
@@ -114,7 +114,7 @@ def _candidates(buckets: "_Beginnings[_Beginnings[list[tuple[int, str]]]]", ends
 
 def _ends(pattern: str) -> _Ends:
     start = pattern[: _first_wild(pattern)].rstrip("/")
-    if matching.covers_below(pattern):
+    if patterns.covers_below(pattern):
         return _Ends(start, "", "")
     name = pattern.rpartition("/")[2]
     return _Ends(start, name[: _first_wild(name)], name[max(name.rfind(each) for each in "*?]") + 1 :])

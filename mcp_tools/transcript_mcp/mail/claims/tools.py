@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import arguments as given
-from transcript_mcp.mail import views as showing
+from transcript_mcp.mail import views
 from transcript_mcp.mail.agents import projects
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Project
@@ -65,7 +65,7 @@ class ClaimTools:
             exclusive=exclusive,
             reason=reason,
         )
-        shown = showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        shown = views.shown_claimed(claimed, self._changed(project, claimed.job))
         return shown | self._noted(project)
 
     def renew_claims(
@@ -79,7 +79,7 @@ class ClaimTools:
         """Extend your claims, counted from now. No claim becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
-        return showing.shown_extended(extended, self._changed(project, extended.job)) | self._noted(project)
+        return views.shown_extended(extended, self._changed(project, extended.job)) | self._noted(project)
 
     def release_claims(
         self,
@@ -92,7 +92,7 @@ class ClaimTools:
         """Release claims when you are done. Reports which of them you did not hold, and what you still hold."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
-        return showing.shown_released(released, self._changed(project, released.job))
+        return views.shown_released(released, self._changed(project, released.job))
 
     def list_claims(
         self,
@@ -105,8 +105,8 @@ class ClaimTools:
         holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
         project = self._mail.project(project_key)
         page = self._service.claims.list_claims(project.id, holder, active_only=active_only, before=before)
-        shown = [showing.shown_claim(each) for each in page]
-        told = [showing.told_more(page)] if page.more else []
+        shown = [views.shown_claim(each) for each in page]
+        told = [views.told_more(page)] if page.more else []
         told += self._about_guards(project)
         return [shown, *map(Text, told)] if told else shown
 
@@ -125,13 +125,13 @@ class ClaimTools:
 
         way = Way() if self._mail.file is not None else Way(otherwise=self._service.options.hub)
         made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path, way)
-        return showing.shown_guard(made)
+        return views.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
         """Remove the guard from a repository and restore the hooks that were there before."""
         from transcript_mcp.mail.claims.guard import uninstall_guard
 
-        return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
+        return views.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
 
     # --
 

@@ -21,7 +21,7 @@ class ClaimOptions:
 
 @dataclass(frozen=True, slots=True)
 class FileClaim:
-    """Who says that it works on what. ``path`` is a path or pattern in the project (see ``matching``).
+    """Who says that it works on what. ``path`` is a path or pattern in the project (see ``patterns``).
 
     ``project`` is the project's key and ``home`` that of the agent's. ``released_ts`` is None until it was released.
     """
