@@ -11,7 +11,10 @@ from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.store import Archive, MailStore
 
-__all__ = ["MailArchive", "git", "message_files"]
+__all__ = ["NOON", "SLUG", "MailArchive", "git", "message_files"]
+
+SLUG = "backend-1f3a"
+"""A project as the tests call it."""
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC."""

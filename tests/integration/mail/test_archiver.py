@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mail_archive import MailArchive, git, message_files
+from support.mail_archive import SLUG, MailArchive, git, message_files
 from support.procs import processor_time, until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction, spawning
@@ -23,7 +23,6 @@ from nanobot_transcript.sql.dialect import Shelf
 from transcript_mcp.mail.archive.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.store import MailStore
 
-SLUG = "backend-1f3a"
 OTHER = "前端-9c01"
 RESTART = 5.0
 """Seconds after its start within which an archiver has done what an earlier one left."""

@@ -1,12 +1,14 @@
-"""A store in which three agents of two projects have mail, and a client of it."""
+"""A store in which three agents of two projects have mail, and a client of it; an archive without any."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.letterbox import Letterbox
+from support.mail_archive import SLUG, MailArchive
 from support.mail_desk import desk
 
+from transcript_mcp.mail.archive.commits import ProjectRepository
 from transcript_mcp.mail.server import build_server
 from transcript_mcp.sdk.testing import InMemoryClient
 
@@ -30,3 +32,19 @@ def box(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Letterbox]:
 def client(box: Letterbox) -> InMemoryClient:
     """A client of the three agents' mail."""
     return InMemoryClient(build_server(desk(box)))
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[MailArchive]:
+    """A store with one project and no mail, in a folder whose name is not ASCII."""
+    opened = MailArchive(tmp_path / "邮件", SLUG)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def project(archive: MailArchive) -> Iterator[ProjectRepository]:
+    """The repository of that project, as the archiver opens it."""
+    repository = ProjectRepository(archive.store, SLUG)
+    yield repository
+    repository.close()

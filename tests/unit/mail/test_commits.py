@@ -4,34 +4,17 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pygit2
 import pytest
-from support.mail_archive import NOON, MailArchive, git, message_files
+from support.mail_archive import NOON, SLUG, MailArchive, git, message_files
 
 from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.archive.commits import ProjectRepository, commit_message
 from transcript_mcp.mail.archive.jobs import ArchiveJob
 from transcript_mcp.mail.archive.snapshots import take
-
-SLUG = "backend-1f3a"
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Iterator[MailArchive]:
-    opened = MailArchive(tmp_path / "store", SLUG)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def project(archive: MailArchive) -> Iterator[ProjectRepository]:
-    repository = ProjectRepository(archive.store, SLUG)
-    yield repository
-    repository.close()
 
 
 def job(

@@ -2,11 +2,10 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.mail_archive import MailArchive, message_files
+from support.mail_archive import NOON, SLUG, MailArchive, message_files
 from support.procs import until
 
 from transcript_mcp.mail.archive.commits import ProjectRepository
@@ -14,26 +13,10 @@ from transcript_mcp.mail.archive.jobs import ArchiveJob
 from transcript_mcp.mail.archive.packs import Repacking
 from transcript_mcp.mail.archive.repository import loose_objects, packs
 
-SLUG = "backend-1f3a"
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Iterator[MailArchive]:
-    opened = MailArchive(tmp_path / "邮件", SLUG)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def project(archive: MailArchive) -> Iterator[ProjectRepository]:
-    repository = ProjectRepository(archive.store, SLUG)
-    yield repository
-    repository.close()
-
 
 def fill(project: ProjectRepository, start: int, count: int) -> None:
     for number in range(start, start + count):
-        project.commit([ArchiveJob(number, 1, SLUG, "mail", message_files(f"msg_{number}"), (), 1_767_268_800.0)])
+        project.commit([ArchiveJob(number, 1, SLUG, "mail", message_files(f"msg_{number}"), (), NOON)])
 
 
 def loose(project: ProjectRepository) -> int:
@@ -95,7 +78,7 @@ def test_few_large_objects_are_packed_too(project: ProjectRepository) -> None:
     repacking = Repacking(weight=100_000)
     pack(repacking, project)
     assert loose(project) > 0
-    project.commit([ArchiveJob(9, 1, SLUG, "mail", message_files("msg_9", body=text), (), 1_767_268_800.0)])
+    project.commit([ArchiveJob(9, 1, SLUG, "mail", message_files("msg_9", body=text), (), NOON)])
     pack(repacking, project)
     assert loose(project) == 0
 
