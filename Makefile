@@ -58,7 +58,7 @@ format: ## let ruff format and mend the code
 
 docs: ## rewrite what is generated: config.example.yaml and the tables of settings and commands
 	@$(SETUP) test
-	@$(BIN)/python -m nanobot_transcript.cli.generate
+	@$(BIN)/python -m nanobot_transcript.cli.generated_docs
 
 golden: ## rewrite the snapshots of what programs rely on; LINE="..." begins the line in CHANGELOG.md that tells users
 	@$(SETUP) test

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from benchmarks.gate.train import document
 from nanobot_transcript.relevance.candidates import SIGNS, candidates
 from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Group, labelled_lines, read_groups
+from nanobot_transcript.relevance.message_history import past_of
 from nanobot_transcript.relevance.model import Model
-from nanobot_transcript.relevance.observe import Observer
-from nanobot_transcript.relevance.past import past_of
+from nanobot_transcript.relevance.observation import Observer
 from nanobot_transcript.relevance.phrases import Phrases, grams
 
 PARAMETERS = {

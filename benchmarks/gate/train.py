@@ -24,9 +24,9 @@ from benchmarks.gate.variants import VARIANTS, varied
 from nanobot_transcript.relevance.evaluation.irc import Log, read_logs
 from nanobot_transcript.relevance.evaluation.task import cases, names
 from nanobot_transcript.relevance.features import NAMES, features
-from nanobot_transcript.relevance.links import PAIRS, pairs
 from nanobot_transcript.relevance.model import FORMAT
-from nanobot_transcript.relevance.observe import Observer
+from nanobot_transcript.relevance.observation import Observer
+from nanobot_transcript.relevance.reply_links import PAIRS, pairs
 from nanobot_transcript.relevance.trees import Trees
 
 ATTRIBUTION = (

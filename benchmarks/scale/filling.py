@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from benchmarks.samples import message
 from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.record import Record
-from nanobot_transcript.record.moving.move import move
-from nanobot_transcript.store import shape
+from nanobot_transcript.record.transfer.move import move
+from nanobot_transcript.store import arguments
 
 __all__ = ["Filled", "fill", "key_of", "opened", "size_of"]
 
@@ -44,7 +44,7 @@ def fill(folder: str, filled: Filled, into: Sequence[str]) -> None:
         for chat in range(filled.chats):
             for start in range(0, filled.entries, _AT_ONCE):
                 some = (message(number) for number in range(start, min(start + _AT_ONCE, filled.entries)))
-                lines = [shape.entry(one.role, one.content, one.sender, *one[3:], {}) for one in some]
+                lines = [arguments.entry(one.role, one.content, one.sender, *one[3:], {}) for one in some]
                 backend.write_each(key_of(chat), lines)
         for place in into:
             with opened(place) as target:

@@ -112,7 +112,7 @@ def _agent(url: str) -> Iterator[_Ask]:
 
 def _agent_here(url: str) -> _Ask:
     """An agent whose adapter is in this process."""
-    from transcript_mcp.assistant.remote import RemoteDesk
+    from transcript_mcp.assistant.remote_desk import RemoteDesk
     from transcript_mcp.assistant.server import build_server
     from transcript_mcp.assistant.tools import ToolOptions
     from transcript_mcp.sdk.testing import InMemoryClient

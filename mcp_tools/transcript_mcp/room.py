@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from aiohttp.web import AbstractRouteDef, Request
 
     from nanobot_transcript.record import Record
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.door.identity import Caller
     from transcript_mcp.page import WebPage
     from transcript_mcp.sdk import Content, Server

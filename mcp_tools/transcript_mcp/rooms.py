@@ -13,7 +13,7 @@ from transcript_mcp.mail.room import ROOM as MAIL
 from transcript_mcp.transcript.room import ROOM as TRANSCRIPT
 
 if TYPE_CHECKING:
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from transcript_mcp.room import OpenRoom, Room
 
@@ -47,7 +47,7 @@ def open_rooms(
     A room that another process has to itself, or whose files are links, is left out with a warning. ``cwd`` is the
     folder in which a client started this process, which tells who it is; None in the hub.
     """
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
 
     opening = Opening(settings)  # one for all: each record has connections of its own
     rooms: dict[str, OpenRoom] = {}

@@ -7,7 +7,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code (see ``nanobot_transcript.cli.problems``)."""
-    from nanobot_transcript.cli.running import run
+    """Run the command line and return its exit code (see ``nanobot_transcript.cli.terminal.exit_codes``)."""
+    from nanobot_transcript.cli.command_line import run
 
     return run(list(sys.argv[1:] if arguments is None else arguments))

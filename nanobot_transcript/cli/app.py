@@ -5,26 +5,27 @@ from typing import Annotated
 
 import typer
 
-from nanobot_transcript.cli import (
-    config,
-    doctor,
-    fetch,
-    gate,
-    mail,
-    mcp,
-    mcp_config,
-    migrate,
-    post,
-    reading,
-    run,
-    searching,
-    serve,
-    service,
-    stats,
-    transfer,
-    upkeep,
-)
-from nanobot_transcript.cli.usage import PlainUsage, WholeSentences
+from nanobot_transcript.cli.commands.config import app as config
+from nanobot_transcript.cli.commands.doctor.command import doctor
+from nanobot_transcript.cli.commands.export import export
+from nanobot_transcript.cli.commands.fetch import fetch
+from nanobot_transcript.cli.commands.gate.command import app as gate
+from nanobot_transcript.cli.commands.import_ import import_
+from nanobot_transcript.cli.commands.mail.command import app as mail
+from nanobot_transcript.cli.commands.mcp import mcp
+from nanobot_transcript.cli.commands.mcp_config.command import mcp_config
+from nanobot_transcript.cli.commands.migrate import migrate
+from nanobot_transcript.cli.commands.post import post
+from nanobot_transcript.cli.commands.purge import purge
+from nanobot_transcript.cli.commands.run.command import run
+from nanobot_transcript.cli.commands.search import search
+from nanobot_transcript.cli.commands.serve.command import serve
+from nanobot_transcript.cli.commands.service.command import app as service
+from nanobot_transcript.cli.commands.show import show
+from nanobot_transcript.cli.commands.stats import stats
+from nanobot_transcript.cli.commands.tail import tail
+from nanobot_transcript.cli.commands.verify import verify
+from nanobot_transcript.cli.terminal.help import PlainUsage, WholeSentences
 
 __all__ = ["app"]
 
@@ -64,30 +65,30 @@ def root(
 
 
 def _add_demo() -> None:
-    if find_spec("nanobot_transcript.cli.demo") is not None:
-        from nanobot_transcript.cli.demo import demo  # pyright: ignore[reportMissingImports]
+    if find_spec("nanobot_transcript.cli.commands.demo") is not None:
+        from nanobot_transcript.cli.commands.demo import demo  # pyright: ignore[reportMissingImports]
 
         app.command()(demo)
 
 
 _add_demo()
-app.command()(run.run)
-app.command()(serve.serve)
-app.command(cls=PlainUsage)(mcp.mcp)
-app.command()(reading.tail)
-app.command()(reading.show)
-app.command(cls=PlainUsage)(searching.search)
-app.command()(stats.stats)
-app.command()(post.post)
-app.command()(fetch.fetch)
-app.command("export")(transfer.export)
-app.command("import", cls=PlainUsage)(transfer.import_)
-app.command(cls=PlainUsage)(migrate.migrate)
-app.command()(upkeep.verify)
-app.command()(upkeep.purge)
-app.command()(doctor.doctor)
-app.command("mcp-config", cls=PlainUsage)(mcp_config.mcp_config)
-app.add_typer(gate.app, name="gate")
-app.add_typer(mail.app, name="mail")
-app.add_typer(service.app, name="service")
-app.add_typer(config.app, name="config")
+app.command()(run)
+app.command()(serve)
+app.command(cls=PlainUsage)(mcp)
+app.command()(tail)
+app.command()(show)
+app.command(cls=PlainUsage)(search)
+app.command()(stats)
+app.command()(post)
+app.command()(fetch)
+app.command()(export)
+app.command("import", cls=PlainUsage)(import_)
+app.command(cls=PlainUsage)(migrate)
+app.command()(verify)
+app.command()(purge)
+app.command()(doctor)
+app.command("mcp-config", cls=PlainUsage)(mcp_config)
+app.add_typer(gate, name="gate")
+app.add_typer(mail, name="mail")
+app.add_typer(service, name="service")
+app.add_typer(config, name="config")

@@ -13,12 +13,12 @@ from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.conversation.people import Look, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
-from nanobot_transcript.coordination.doors import ask
+from nanobot_transcript.coordination.async_fronts import ask
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.identity import account_of, is_person
 from nanobot_transcript.session_key import split
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "fields_of", "record_entry"]

@@ -16,11 +16,11 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.choice import ClaimOpen, claim_score, is_contested, wants
 from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
-from nanobot_transcript.sql.away import AwayError, level_of
+from nanobot_transcript.sql.outage import AwayError, level_of
+from nanobot_transcript.turns.addressees import addresses, hop_of, id_at, ids_of
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
-from nanobot_transcript.turns.speakers import addresses, hop_of, id_at, ids_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision

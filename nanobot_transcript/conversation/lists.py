@@ -13,7 +13,7 @@ from nanobot_transcript.conversation.ports import Groups
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError
 from nanobot_transcript.identity import is_person, sender_ids
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 
 __all__ = ["Lists"]
 

@@ -14,7 +14,7 @@ from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 

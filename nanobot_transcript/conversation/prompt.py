@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final, Literal, NamedTuple, TypedDict
 
-from nanobot_transcript.conversation.lines import Line, Voices, encode, fit, length_of
+from nanobot_transcript.conversation.prompt_lines import Line, Voices, encode, fit, length_of
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.platform import is_unfinished
-from nanobot_transcript.turns.speakers import ids_of
+from nanobot_transcript.turns.addressees import ids_of
 
 __all__ = ["ChatTurn", "ContextLimits", "Prompt", "Told", "build_messages", "tell"]
 

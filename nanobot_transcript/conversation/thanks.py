@@ -5,7 +5,7 @@ from collections import OrderedDict
 from typing import Final
 
 from nanobot_transcript.conversation.ports import InboundMessage, React
-from nanobot_transcript.turns.speakers import ids_of
+from nanobot_transcript.turns.addressees import ids_of
 
 __all__ = ["Thanks"]
 

@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from typing import Final
 
-from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.os_errors import store_error
 
 __all__ = [
     "NOT_PLAIN",

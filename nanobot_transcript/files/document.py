@@ -16,8 +16,8 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError, StoreFullError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.files.descriptors import NOT_PLAIN, to_read
-from nanobot_transcript.files.failures import FULL
 from nanobot_transcript.files.layout import make_folders
+from nanobot_transcript.files.os_errors import FULL
 from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["Signature", "Snapshot", "StateFile"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.errors import UnsafePathError
-from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.os_errors import store_error
 
 __all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "make_folders", "stem_of"]
 

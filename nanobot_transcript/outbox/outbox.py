@@ -13,10 +13,10 @@ from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.coordination.files.signals import FileSignals, Watched
 from nanobot_transcript.entry import Entry, storable
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
-from nanobot_transcript.files.addresses import refuse_address
+from nanobot_transcript.files.access import refuse_address
 from nanobot_transcript.files.layout import Layout
-from nanobot_transcript.outbox import answering, early, offers, queueing, revising, waiting
-from nanobot_transcript.outbox.checking import card_text, checked, lifetime
+from nanobot_transcript.outbox import early_replies, offers, posts, replies, revisions, waits
+from nanobot_transcript.outbox.rules import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import SCHEMA
 from nanobot_transcript.outbox.values import (
     Action,
@@ -29,7 +29,7 @@ from nanobot_transcript.outbox.values import (
     post_id_for,
 )
 from nanobot_transcript.sql.contract import Database, Sql
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.postgres.engine import Engine
@@ -92,7 +92,7 @@ class Outbox:
             "expires": now + lifetime(self.limits.expires_in if expires_in is None else expires_in),
             **fields,
         }
-        self._write(lambda db: queueing.insert(db, job))
+        self._write(lambda db: posts.insert(db, job))
         return name
 
     def status(self, post_id: str) -> PostStatus:
@@ -104,38 +104,38 @@ class Outbox:
             raise UnknownPostError(
                 f"There is no post {post_id}.", hint="Posts are removed some days after they are finished."
             )
-        return queueing.status(row, self._clock())
+        return posts.status(row, self._clock())
 
     def answers(self, post_id: str, after: int = 0) -> list[Answer]:
         """See ``Postbox.answers``."""
-        return self._database.read(lambda db: answering.found(db, storable(post_id), after), [])
+        return self._database.read(lambda db: replies.found(db, storable(post_id), after), [])
 
     def news(self, after: int = 0, limit: int = 500) -> list[tuple[str, Answer]]:
         """See ``Postbox.news``."""
-        return self._database.read(lambda db: answering.news(db, after, limit), [])
+        return self._database.read(lambda db: replies.news(db, after, limit), [])
 
     def open_posts(self) -> list[PostStatus]:
         """See ``Postbox.open_posts``."""
         now = self._clock()
         rows = "SELECT * FROM jobs WHERE wants_answers ORDER BY seq"
-        return self._database.read(lambda db: [queueing.status(row, now) for row in db.execute(rows)], [])
+        return self._database.read(lambda db: [posts.status(row, now) for row in db.execute(rows)], [])
 
     def close_answers(self, post_id: str) -> None:
         """See ``Postbox.close_answers``."""
-        self._write(lambda db: queueing.close_answers(db, storable(post_id)))
+        self._write(lambda db: posts.close_answers(db, storable(post_id)))
 
     def revise(self, post_id: str, card: dict[str, Any]) -> None:
         """See ``Postbox.revise``."""
         text = card_text(card)
-        self._write(lambda db: revising.put(db, storable(post_id), text))
+        self._write(lambda db: revisions.put(db, storable(post_id), text))
 
     async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
         """See ``Postbox.wait_sent``."""
-        return await waiting.wait_sent(self, post_id, timeout)
+        return await waits.wait_sent(self, post_id, timeout)
 
     async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109 - no error
         """See ``Postbox.wait_answer``."""
-        return await waiting.wait_answer(self, post_id, timeout, after)
+        return await waits.wait_answer(self, post_id, timeout, after)
 
     def listen(self) -> AbstractContextManager[Ear]:
         """See ``Postbox.listen``."""
@@ -146,14 +146,14 @@ class Outbox:
     def waiting(self, agent: str | None = None) -> list[str]:
         """See ``Postbox.waiting``."""
         now = self._clock()
-        return self._database.read(lambda db: queueing.waiting(db, agent, now), [])
+        return self._database.read(lambda db: posts.waiting(db, agent, now), [])
 
     def take(self, holder: str, session_keys: Collection[str], agent: str | None = None) -> Job | None:
         """See ``Postbox.take``."""
         chats = {storable(key) for key in session_keys}
         bound = {"now": self._clock(), "agent": agent, "holder": storable(holder)}
         # Nobody is told when there is nothing to take: whoever asks again when told would ask without end.
-        job = self._database.write(lambda db: queueing.take(db, chats, bound, self.limits))
+        job = self._database.write(lambda db: posts.take(db, chats, bound, self.limits))
         if job is not None:
             self._signals.tell(_SIGNAL)
         return job
@@ -161,7 +161,7 @@ class Outbox:
     def sent(self, job: Job, receipt: Receipt | str, agent: str | None = None) -> None:
         """See ``Postbox.sent``."""
         arrived = Receipt(receipt) if isinstance(receipt, str) else receipt
-        self._write(lambda db: queueing.mark_sent(db, job, arrived, agent, self._clock()))
+        self._write(lambda db: posts.mark_sent(db, job, arrived, agent, self._clock()))
 
     def failed(self, job: Job, error: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:
         """See ``Postbox.failed``."""
@@ -170,24 +170,24 @@ class Outbox:
         bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": storable(error), "now": now}
         bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0)}
         bound["doubtful"] = doubtful or job.in_doubt  # this attempt tells nothing about an earlier one
-        self._write(lambda db: queueing.mark_failed(db, bound))
+        self._write(lambda db: posts.mark_failed(db, bound))
 
     def take_revision(self, holder: str, agent: str) -> Revision | None:
         """See ``Postbox.take_revision``."""
         now = self._clock()
-        if not self._database.read(lambda db: revising.is_waiting(db, agent, now), False):
+        if not self._database.read(lambda db: revisions.is_waiting(db, agent, now), False):
             return None
-        return self._write(lambda db: revising.take(db, agent, storable(holder), now, self.limits))
+        return self._write(lambda db: revisions.take(db, agent, storable(holder), now, self.limits))
 
     def revised(self, revision: Revision) -> None:
         """See ``Postbox.revised``."""
-        self._write(lambda db: revising.mark_shown(db, revision))
+        self._write(lambda db: revisions.mark_shown(db, revision))
 
     def revision_failed(self, revision: Revision, retry_after: float | None = None) -> None:
         """See ``Postbox.revision_failed``."""
         final = retry_after is None or revision.attempt >= self.limits.max_attempts
         due = None if final else self._clock() + (retry_after or 0)
-        self._write(lambda db: revising.mark_failed(db, revision, due))
+        self._write(lambda db: revisions.mark_failed(db, revision, due))
 
     def offer_reply(self, entry: Entry, session_key: str | None = None, *, max_wait: float | None = None) -> bool:
         """See ``Postbox.offer_reply``."""
@@ -202,8 +202,8 @@ class Outbox:
         now = self._clock()
 
         def work(db: Sql) -> int:
-            queueing.give_up(db, now, self.limits.max_attempts)
-            return queueing.remove_ended(db, now, self.limits.keep)
+            posts.give_up(db, now, self.limits.max_attempts)
+            return posts.remove_ended(db, now, self.limits.keep)
 
         return self._write(work) if self._database.identity() is not None else 0
 
@@ -214,10 +214,10 @@ class Outbox:
         key, who = (storable(text) if text else text for text in (session_key, sender))
 
         def work(db: Sql) -> int:
-            dropped = early.forget(db, key, who)
+            dropped = early_replies.forget(db, key, who)
             if who is None:
-                return queueing.forget(db, key)
-            return answering.forget(db, key, who) + dropped
+                return posts.forget(db, key)
+            return replies.forget(db, key, who) + dropped
 
         if self._database.identity() is None:
             return 0
@@ -227,8 +227,8 @@ class Outbox:
 
     def usage(self) -> tuple[int, int]:
         """The bytes of everything here, and the number of posts."""
-        posts = "SELECT count(*) FROM jobs"
-        return self._database.size(), self._database.read(lambda db: db.execute(posts).fetchone()[0], 0)
+        counted = "SELECT count(*) FROM jobs"
+        return self._database.size(), self._database.read(lambda db: db.execute(counted).fetchone()[0], 0)
 
     def edition(self) -> object:
         """See ``Postbox.edition``."""
@@ -249,9 +249,9 @@ class Outbox:
 
     def _offer(self, offer: offers.Offer | None, max_wait: float | None) -> bool:
         database = self._database if max_wait is None else self._in_a_hurry(max_wait)
-        if offer is None or not database.read(lambda db: answering.is_wanted(db, offer), False):
+        if offer is None or not database.read(lambda db: replies.is_wanted(db, offer), False):
             return False
-        return self._told(database, lambda db: answering.keep(db, offer))
+        return self._told(database, lambda db: replies.keep(db, offer))
 
     def _write(self, work: Callable[[Sql], _T]) -> _T:
         return self._told(self._database, work)

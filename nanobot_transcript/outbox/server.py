@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from nanobot_transcript.coordination.contract import new_holder
-from nanobot_transcript.coordination.waiting import first_of
+from nanobot_transcript.coordination.first_of import first_of
 from nanobot_transcript.errors import (
     DeliveryError,
     MessageGoneError,
@@ -20,7 +20,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.outbox.contract import Postbox
 from nanobot_transcript.outbox.values import Job, Receipt, Revision
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 
 __all__ = ["OutboxServer", "Revise", "Send"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from nanobot_transcript.coordination.contract import Budget, Lease, Marks, Processes, Signals
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.finding import Finding
+from nanobot_transcript.findings import Finding
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox.contract import Postbox
-    from nanobot_transcript.relevance.log import DecisionLog
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.relevance.decision_log import DecisionLog
+    from nanobot_transcript.sql.location import Shelf
 
 __all__ = ["ADDRESSES", "Record", "Usage"]
 

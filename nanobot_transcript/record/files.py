@@ -17,11 +17,11 @@ from nanobot_transcript.store.front import GroupTranscriptStore
 if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Signals
     from nanobot_transcript.coordination.files.signals import Watched
-    from nanobot_transcript.finding import Finding
+    from nanobot_transcript.findings import Finding
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.values import OutboxLimits
-    from nanobot_transcript.relevance.log import DecisionLog
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.relevance.decision_log import DecisionLog
+    from nanobot_transcript.sql.location import Shelf
 
 __all__ = ["FilesRecord"]
 
@@ -81,14 +81,14 @@ class FilesRecord(Record):
         """See ``Record.decisions``."""
         with self._mutex:
             if self._decisions is None:
-                from nanobot_transcript.relevance.log_file import FileDecisionLog  # its package is not light
+                from nanobot_transcript.relevance.decision_log_file import FileDecisionLog  # its package is not light
 
                 self._decisions = FileDecisionLog(self._base)
             return self._decisions
 
     def shelf(self, folder: Path) -> "Shelf":
         """See ``Record.shelf``."""
-        from nanobot_transcript.sql.dialect import Shelf  # brings SQLite, and few keep tables
+        from nanobot_transcript.sql.location import Shelf  # brings SQLite, and few keep tables
 
         return Shelf(folder)
 
@@ -107,7 +107,7 @@ class FilesRecord(Record):
 
     def check(self) -> "list[Finding]":
         """See ``Record.check``."""
-        from nanobot_transcript.record.place import check  # for few
+        from nanobot_transcript.record.folder_check import check  # for few
 
         return check(self._base)
 

@@ -1,17 +1,13 @@
-"""Who answers? The relevance gate, its judge and its log; relevance of texts; quoting."""
+"""Who answers? The gate, its judge and the log of its decisions."""
 
-from nanobot_transcript.relevance.decision import SENTENCES, Decision, Reason, Stage
+from nanobot_transcript.relevance.decision import Decision, Reason, Stage
 from nanobot_transcript.relevance.gate import RelevanceGate
 from nanobot_transcript.relevance.judge import Judge, Prompt
-from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.openai_judge import OpenAIJudge
 from nanobot_transcript.relevance.options import GateOptions
-from nanobot_transcript.relevance.quote import quote
 
 __all__ = [
-    "SENTENCES",
     "Decision",
-    "DecisionLog",
     "GateOptions",
     "Judge",
     "OpenAIJudge",
@@ -19,5 +15,4 @@ __all__ = [
     "Reason",
     "RelevanceGate",
     "Stage",
-    "quote",
 ]

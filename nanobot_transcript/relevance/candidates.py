@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.calls import NOT_NAMED, Call, call_of
+from nanobot_transcript.relevance.dialogue import NEVER
+from nanobot_transcript.relevance.expertise import Affinity, affinities, is_general
 from nanobot_transcript.relevance.features import features
-from nanobot_transcript.relevance.observe import Observation, content_of
+from nanobot_transcript.relevance.name_calls import NOT_NAMED, Call, call_of
+from nanobot_transcript.relevance.observation import Observation, content_of
 from nanobot_transcript.relevance.phrases import Phrases
-from nanobot_transcript.relevance.requests import Wording, wording
-from nanobot_transcript.relevance.scene import NEVER
-from nanobot_transcript.relevance.topics import Affinity, affinities, is_general
+from nanobot_transcript.relevance.request_words import Wording, wording
 from nanobot_transcript.relevance.trees import Trees
 
 __all__ = ["SIGNS", "candidates"]

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.relevance.dialogue import Turn
 from nanobot_transcript.relevance.names import beside_names
-from nanobot_transcript.relevance.observe import Observation
-from nanobot_transcript.relevance.requests import wording
-from nanobot_transcript.relevance.scene import Turn
+from nanobot_transcript.relevance.observation import Observation
+from nanobot_transcript.relevance.request_words import wording
 from nanobot_transcript.relevance.text import breadth
-from nanobot_transcript.scripts import folded
+from nanobot_transcript.unicode_text import folded
 
 __all__ = ["Correction", "Mistake", "correction"]
 

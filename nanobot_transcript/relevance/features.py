@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from math import log1p
 from typing import Final, NamedTuple
 
-from nanobot_transcript.relevance.links import Links
-from nanobot_transcript.relevance.scene import NEVER, Scene, Turn
+from nanobot_transcript.relevance.dialogue import NEVER, Scene, Turn
+from nanobot_transcript.relevance.reply_links import Links
 
 __all__ = ["NAMES", "Message", "features"]
 

@@ -13,20 +13,20 @@ from nanobot_transcript.relevance import rules
 from nanobot_transcript.relevance.candidates import SIGNS, candidates
 from nanobot_transcript.relevance.corrections import correction
 from nanobot_transcript.relevance.decision import LATER, Case, Decision, Reason, Stage, later
+from nanobot_transcript.relevance.decision_log import DecisionLog
+from nanobot_transcript.relevance.expertise import read_words
 from nanobot_transcript.relevance.features import features
 from nanobot_transcript.relevance.judge import Judge
-from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.relevance.message_history import past_of
 from nanobot_transcript.relevance.model import Model, shipped_model
-from nanobot_transcript.relevance.observe import Observation, Observer
+from nanobot_transcript.relevance.observation import Observation, Observer
 from nanobot_transcript.relevance.options import GateOptions
-from nanobot_transcript.relevance.past import past_of
-from nanobot_transcript.relevance.requests import asks_anybody
+from nanobot_transcript.relevance.request_words import asks_anybody
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.relevance.thanks import is_thanked
-from nanobot_transcript.relevance.topics import read_words
 
 if TYPE_CHECKING:
-    from nanobot_transcript.relevance.links import Links
+    from nanobot_transcript.relevance.reply_links import Links
 
 __all__ = ["RelevanceGate"]
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from nanobot_transcript.relevance.decision import Case
-from nanobot_transcript.relevance.past import past_of
+from nanobot_transcript.relevance.message_history import past_of
 
 __all__ = ["QUESTIONS", "YOU", "Judge", "Prompt", "prompt", "verdict"]
 

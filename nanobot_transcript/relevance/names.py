@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.identity import AgentProfile, account_of, is_bot
 from nanobot_transcript.relevance.text import is_dense, words
-from nanobot_transcript.scripts import folded
+from nanobot_transcript.unicode_text import folded
 
 __all__ = ["NOBODY", "STRANGER", "Naming", "Roster", "beside_names", "hint_of", "speaker_of", "strangers", "whole_word"]
 

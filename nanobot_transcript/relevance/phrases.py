@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.relevance.names import beside_names
 from nanobot_transcript.relevance.text import clipped
-from nanobot_transcript.scripts import DENSE
+from nanobot_transcript.unicode_text import DENSE
 
 __all__ = ["Phrases", "grams"]
 

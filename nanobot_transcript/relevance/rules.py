@@ -6,17 +6,17 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile, wrote
-from nanobot_transcript.relevance.addressing import begins_with_call
-from nanobot_transcript.relevance.calls import call_of
 from nanobot_transcript.relevance.decision import Reason
+from nanobot_transcript.relevance.dialogue import NEVER
+from nanobot_transcript.relevance.mentions import begins_with_call
+from nanobot_transcript.relevance.message_history import Past
+from nanobot_transcript.relevance.name_calls import call_of
 from nanobot_transcript.relevance.names import Roster
-from nanobot_transcript.relevance.observe import Observation, content_of
-from nanobot_transcript.relevance.past import Past
-from nanobot_transcript.relevance.requests import tells_to_stop, wording
-from nanobot_transcript.relevance.scene import NEVER
-from nanobot_transcript.turns.ageing import age_ms
+from nanobot_transcript.relevance.observation import Observation, content_of
+from nanobot_transcript.relevance.request_words import tells_to_stop, wording
 from nanobot_transcript.turns.claim import is_answered
 from nanobot_transcript.turns.courtesy import is_consent, is_greeting, is_thanks, is_wordless
+from nanobot_transcript.turns.message_age import age_ms
 from nanobot_transcript.turns.owner import owner_of
 
 __all__ = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from nanobot_transcript.relevance.decision import LATER, Reason, Stage
-from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.relevance.decision_log import DecisionLog
 
 __all__ = [
     "DAY_MS",

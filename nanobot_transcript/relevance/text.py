@@ -8,8 +8,7 @@ import re
 from operator import add
 from typing import Final
 
-from nanobot_transcript.relevance.common_words import COMMON
-from nanobot_transcript.scripts import DENSE, TEXT_LIMIT
+from nanobot_transcript.unicode_text import COMMON, DENSE, TEXT_LIMIT
 
 __all__ = ["breadth", "clipped", "is_dense", "is_question", "terms", "words"]
 

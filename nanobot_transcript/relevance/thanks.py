@@ -3,8 +3,8 @@
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.relevance.observe import Observation
-from nanobot_transcript.relevance.scene import NEVER
+from nanobot_transcript.relevance.dialogue import NEVER
+from nanobot_transcript.relevance.observation import Observation
 from nanobot_transcript.turns.courtesy import is_thanks
 
 __all__ = ["is_thanked"]

@@ -16,8 +16,8 @@ from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
-from nanobot_transcript.runner.hosting import Agent, HostedAgent
-from nanobot_transcript.runner.replying import AnswerLimits
+from nanobot_transcript.runner.hosted_agent import Agent, HostedAgent
+from nanobot_transcript.runner.reply_stream import AnswerLimits
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.responders.openai_compatible import OpenAIOptions, OpenAIResponder

@@ -14,17 +14,17 @@ from nanobot_transcript.conversation.prompt import ContextLimits
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.answering import Answering, Working
+from nanobot_transcript.runner.answer import Answering, Working
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.replying import AnswerLimits, Replies
+from nanobot_transcript.runner.chat_queues import Lanes
+from nanobot_transcript.runner.memory import Sessions
+from nanobot_transcript.runner.reply_stream import AnswerLimits, Replies
 from nanobot_transcript.runner.responders.contract import Responder
-from nanobot_transcript.runner.sessions import Sessions
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.ageing import age_ms
+from nanobot_transcript.turns.addressees import ids_of
 from nanobot_transcript.turns.claim import Claim, is_answered
-from nanobot_transcript.turns.speakers import ids_of
+from nanobot_transcript.turns.message_age import age_ms
 
 __all__ = ["AgentLoop", "LoopOptions"]
 

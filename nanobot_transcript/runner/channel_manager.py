@@ -26,7 +26,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.bus import Delivery, MessageBus
-from nanobot_transcript.runner.lanes import Lanes
+from nanobot_transcript.runner.chat_queues import Lanes
 from nanobot_transcript.runner.live_text import LiveText
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 

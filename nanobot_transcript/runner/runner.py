@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 from nanobot_transcript.errors import PlatformError
-from nanobot_transcript.runner.hosting import Agent, HostedAgent
+from nanobot_transcript.runner.hosted_agent import Agent, HostedAgent
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 __all__ = ["Runner"]

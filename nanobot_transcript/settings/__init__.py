@@ -4,13 +4,13 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nanobot_transcript.settings.loading import LoadedSettings, load_settings
+    from nanobot_transcript.settings.loader import LoadedSettings, load_settings
     from nanobot_transcript.settings.model import Settings
     from nanobot_transcript.settings.schema import describe
 
 __all__ = ["LoadedSettings", "Settings", "describe", "load_settings"]
 
-_HOMES = {"LoadedSettings": "loading", "Settings": "model", "describe": "schema", "load_settings": "loading"}
+_HOMES = {"LoadedSettings": "loader", "Settings": "model", "describe": "schema", "load_settings": "loader"}
 
 
 def __getattr__(name: str) -> object:

@@ -10,22 +10,23 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.platform import Platform, platforms
-from nanobot_transcript.settings.answering import GateSettings, RelaySettings, TurnsSettings
-from nanobot_transcript.settings.assisting import AssistantSettings
 from nanobot_transcript.settings.base import Section, setting
-from nanobot_transcript.settings.bridging import IoSettings
-from nanobot_transcript.settings.groups import ContextSettings, GroupsSettings
-from nanobot_transcript.settings.hosting import (
-    AgentProfile,
-    AgentSettings,
+from nanobot_transcript.settings.sections.agents import AgentProfile, AgentSettings, RunnerSettings
+from nanobot_transcript.settings.sections.assistant import AssistantSettings
+from nanobot_transcript.settings.sections.filebox import FileboxSettings
+from nanobot_transcript.settings.sections.gate import GateSettings
+from nanobot_transcript.settings.sections.groups import (
+    ContextSettings,
+    GroupsSettings,
     HistorySettings,
     OutboxSettings,
-    RunnerSettings,
 )
-from nanobot_transcript.settings.mailing import MailSettings
-from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
-from nanobot_transcript.settings.storing import RecordSettings, StoreSettings
-from nanobot_transcript.settings.unset import Unset, unset_error
+from nanobot_transcript.settings.sections.hub import HubSettings
+from nanobot_transcript.settings.sections.io import IoSettings
+from nanobot_transcript.settings.sections.mail import MailSettings
+from nanobot_transcript.settings.sections.store import RecordSettings, StoreSettings
+from nanobot_transcript.settings.sections.turns import RelaySettings, TurnsSettings
+from nanobot_transcript.settings.unset_variables import Unset, unset_error
 
 if TYPE_CHECKING:
     from nanobot_transcript.conversation.composition import Options

@@ -12,11 +12,11 @@ import yaml
 from pydantic_settings import EnvSettingsSource, SettingsError, YamlConfigSettingsSource
 
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.settings.broken_yaml import reason, repeated
 from nanobot_transcript.settings.model import Settings
 from nanobot_transcript.settings.schema import closest
-from nanobot_transcript.settings.unset import Unset
+from nanobot_transcript.settings.unset_variables import Unset
 from nanobot_transcript.settings.wording import place_of, shown
+from nanobot_transcript.settings.yaml_errors import reason, repeated
 
 __all__ = [
     "CONFIG_VARIABLE",

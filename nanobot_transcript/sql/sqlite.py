@@ -22,8 +22,8 @@ from nanobot_transcript.errors import (
     UnsafePathError,
 )
 from nanobot_transcript.files.descriptors import to_create
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.sql.contract import Parameters, Schema, Sql
 
 __all__ = ["SqliteDatabase", "peek"]

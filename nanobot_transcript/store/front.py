@@ -8,8 +8,8 @@ from typing import Literal, Self, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
 from nanobot_transcript.errors import InvalidEntryError
-from nanobot_transcript.files.addresses import refuse_address
-from nanobot_transcript.store import shape
+from nanobot_transcript.files.access import refuse_address
+from nanobot_transcript.store import arguments
 from nanobot_transcript.store.contract import (
     Changes,
     Chat,
@@ -93,8 +93,8 @@ class GroupTranscriptStore:
 
         Raises InvalidEntryError for arguments that cannot be recorded and StoreError when nothing was recorded.
         """
-        entry = shape.entry(role, content, sender, message_id, timestamp_ms, fields)
-        return self.backend.append(shape.key(session_key), entry, max_wait)
+        entry = arguments.entry(role, content, sender, message_id, timestamp_ms, fields)
+        return self.backend.append(arguments.key(session_key), entry, max_wait)
 
     def edit(
         self,
@@ -108,8 +108,8 @@ class GroupTranscriptStore:
         **fields: Unpack[EntryFields],
     ) -> bool:
         """Give the message ``target`` a new text; readers show it in the old place. False when it is hidden."""
-        op = shape.op("edit", target, content, sender, timestamp_ms, fields)
-        return self.backend.apply(shape.key(session_key), op, max_wait)
+        op = arguments.op("edit", target, content, sender, timestamp_ms, fields)
+        return self.backend.apply(arguments.key(session_key), op, max_wait)
 
     def recall(
         self,
@@ -121,8 +121,8 @@ class GroupTranscriptStore:
         max_wait: float | None = None,
     ) -> bool:
         """Hide the message ``target`` for good, also when it arrives only later. False if it was hidden before."""
-        op = shape.op("recall", target, "", sender, timestamp_ms, {})
-        return self.backend.apply(shape.key(session_key), op, max_wait)
+        op = arguments.op("recall", target, "", sender, timestamp_ms, {})
+        return self.backend.apply(arguments.key(session_key), op, max_wait)
 
     def redact(
         self,
@@ -134,8 +134,8 @@ class GroupTranscriptStore:
         max_wait: float | None = None,
     ) -> bool:
         """Like ``recall``, and the text is erased from the disk before this returns."""
-        op = shape.op("redact", target, "", sender, timestamp_ms, {})
-        key = shape.key(session_key)
+        op = arguments.op("redact", target, "", sender, timestamp_ms, {})
+        key = arguments.key(session_key)
         written = self.backend.apply(key, op, max_wait)
         self.backend.maintain([key], Retention())
         return written
@@ -144,24 +144,24 @@ class GroupTranscriptStore:
         """Wait until every process can read what was recorded here in this chat; False when that took longer than
         ``timeout`` seconds. Files never have to be waited for.
         """
-        return self.backend.flush(shape.key(session_key), timeout)
+        return self.backend.flush(arguments.key(session_key), timeout)
 
     def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
         """The newest messages, oldest first, as ``{"role", "content", "sender"}``. An unknown chat has none."""
         if self.on_read is not None:
-            self.on_read(shape.key(session_key))
-        return self.backend.get_recent(shape.key(session_key), max_messages)
+            self.on_read(arguments.key(session_key))
+        return self.backend.get_recent(arguments.key(session_key), max_messages)
 
     def recent(self, session_key: str, limit: int = 20) -> Page:
         """The newest full entries, oldest first, and the cursor behind them."""
-        return self.backend.recent(shape.key(session_key), limit)
+        return self.backend.recent(arguments.key(session_key), limit)
 
     def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
         """Full entries in file order from a cursor (None = the beginning) and the next cursor.
 
         After a purge it goes on at the next surviving entry. Raises InvalidCursorError for a foreign string.
         """
-        return self.backend.read(shape.key(session_key), after, limit)
+        return self.backend.read(arguments.key(session_key), after, limit)
 
     def read_back(self, session_key: str, before: str | None = None, limit: int = 100) -> Page:
         """The last entries in file order before a cursor (None = the end), oldest first, and the cursor before them.
@@ -169,41 +169,41 @@ class GroupTranscriptStore:
         Fewer than ``limit`` come at the beginning of the transcript only. Raises InvalidCursorError for a foreign
         string.
         """
-        return self.backend.read_back(shape.key(session_key), before, limit)
+        return self.backend.read_back(arguments.key(session_key), before, limit)
 
     def end(self, session_key: str) -> str:
         """The cursor behind the last entry: what is read from it is new since now."""
-        return self.backend.end(shape.key(session_key))
+        return self.backend.end(arguments.key(session_key))
 
     def follow(self, session_key: str, after: str | None = None) -> AsyncGenerator[Entry, None]:
         """Entries from any process as they come, without end; ``op`` lines (edit, recall, redact) come as they are.
 
         ``after`` is a cursor; None means from the moment in which the first entry is asked for.
         """
-        return self.backend.follow(shape.key(session_key), after)
+        return self.backend.follow(arguments.key(session_key), after)
 
     def get(self, session_key: str, message_id: str) -> Entry | None:
         """One message by its id; None when it is unknown or recalled."""
-        wanted = shape.clean_id(message_id)
-        return self.backend.get(shape.key(session_key), wanted) if wanted else None
+        wanted = arguments.clean_id(message_id)
+        return self.backend.get(arguments.key(session_key), wanted) if wanted else None
 
     def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
         """Messages by their ids, without those that are unknown or recalled; much faster than one ``get`` for each."""
-        wanted = [clean for one in message_ids if (clean := shape.clean_id(one))]
-        return self.backend.get_many(shape.key(session_key), wanted)
+        wanted = [clean for one in message_ids if (clean := arguments.clean_id(one))]
+        return self.backend.get_many(arguments.key(session_key), wanted)
 
     def changes(self, session_key: str, after: str) -> Changes:
         """What was recalled, redacted, purged or edited behind a cursor, for who keeps copies of messages elsewhere.
 
         Raises InvalidCursorError for a foreign string.
         """
-        return self.backend.changes(shape.key(session_key), after)
+        return self.backend.changes(arguments.key(session_key), after)
 
     def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
         """Messages whose text contains ``query`` letter by letter, newest first; in one chat or in all."""
         if not query or limit <= 0:
             return []
-        key = shape.key(session_key) if session_key is not None else None
+        key = arguments.key(session_key) if session_key is not None else None
         return self.backend.search(well_formed(query), key, limit)
 
     def chats(self) -> list[Chat]:
@@ -212,7 +212,7 @@ class GroupTranscriptStore:
 
     def scan(self, session_key: str) -> Iterator[Entry]:
         """Every entry of a chat in file order, edits applied, recalled ones left out."""
-        return self.backend.scan(shape.key(session_key))
+        return self.backend.scan(arguments.key(session_key))
 
     def purge(
         self, session_key: str | None = None, *, sender: str | None = None, before_ms: float | None = None
@@ -225,7 +225,7 @@ class GroupTranscriptStore:
             raise InvalidEntryError("Say what to purge: a chat, a sender, or a time.")
         if before_ms is not None and not (isinstance(before_ms, int | float) and isfinite(before_ms)):
             raise InvalidEntryError(f"before_ms must be a time in milliseconds, not {before_ms!r}.")
-        key = shape.key(session_key) if session_key is not None else None
+        key = arguments.key(session_key) if session_key is not None else None
         senders = self.members.ids_of(sender) if sender is not None else frozenset[str]()
         reports = self.backend.purge(key, senders=senders, before_ms=before_ms)
         if sender is not None and session_key is None and before_ms is None:
@@ -238,12 +238,12 @@ class GroupTranscriptStore:
         """Erase recalled text and apply the retention; never done inside ``append``, so call it now and then."""
         if isinstance(session_keys, str):
             raise InvalidEntryError("maintain takes a list of session keys.", hint=f"Say [{session_keys!r}].")
-        wanted = [shape.key(one) for one in session_keys] if session_keys is not None else None
+        wanted = [arguments.key(one) for one in session_keys] if session_keys is not None else None
         return self.backend.maintain(wanted, retention or self.retention)
 
     def verify(self, session_key: str) -> VerifyReport:
         """Read a whole transcript, heal what can be healed, and report."""
-        return self.backend.verify(shape.key(session_key))
+        return self.backend.verify(arguments.key(session_key))
 
     def close(self) -> None:
         """Release files. Using the store again opens them again."""

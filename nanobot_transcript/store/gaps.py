@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore

@@ -13,7 +13,6 @@ from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
 from nanobot_transcript.platform import person_kinds
-from nanobot_transcript.scripts import on_one_line
 from nanobot_transcript.store.member_document import (
     SEEN_STEP_MS,
     Document,
@@ -29,6 +28,7 @@ from nanobot_transcript.store.member_document import (
     put_title,
 )
 from nanobot_transcript.store.member_view import MemberView
+from nanobot_transcript.unicode_text import on_one_line
 
 __all__ = ["Change", "MemberDirectory"]
 

@@ -17,14 +17,14 @@ from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
+from nanobot_transcript.coordination.async_fronts import AsyncLease
 from nanobot_transcript.coordination.contract import Grant, Lease, agent_of, new_holder
-from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.speakers import id_at, ids_of, talk_of
+from nanobot_transcript.turns.addressees import id_at, ids_of, talk_of
 
 __all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]
 

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile, is_bot, is_person, speaker, wrote
+from nanobot_transcript.turns.addressees import hop_of, ids_of, talk_of
 from nanobot_transcript.turns.courtesy import fingerprint, is_courtesy
-from nanobot_transcript.turns.speakers import hop_of, ids_of, talk_of
 
 __all__ = ["GUARD_HISTORY", "LoopGuard", "LoopLimits", "Verdict", "bot_turns"]
 

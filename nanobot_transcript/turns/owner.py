@@ -5,7 +5,7 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile, is_bot, is_person, speaker, wrote
-from nanobot_transcript.turns.speakers import addresses, same_talk, says_at
+from nanobot_transcript.turns.addressees import addresses, same_talk, says_at
 
 __all__ = ["owner_of"]
 

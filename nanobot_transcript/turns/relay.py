@@ -18,12 +18,12 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError, StoreUnavailableError
 from nanobot_transcript.identity import AgentProfile, is_bot, speaker, wrote
 from nanobot_transcript.platform import is_unfinished
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
-from nanobot_transcript.turns.ageing import age_ms
+from nanobot_transcript.turns.addressees import addresses, id_at, ids_of
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
-from nanobot_transcript.turns.speakers import addresses, id_at, ids_of
+from nanobot_transcript.turns.message_age import age_ms
 
 __all__ = ["Relay", "RelayMode", "RelaySettings", "handed_as"]
 

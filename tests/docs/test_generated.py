@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot_transcript.cli.generate import generated
+from nanobot_transcript.cli.generated_docs import generated
 from nanobot_transcript.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("path", generated(ROOT), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_generated_file_is_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == generated(ROOT)[path], (
-        "run `python -m nanobot_transcript.cli.generate` after a setting or a command has changed"
+        "run `python -m nanobot_transcript.cli.generated_docs` after a setting or a command has changed"
     )
 
 

@@ -10,7 +10,7 @@ from support.listed import LANGUAGES, ROOT, differing, first_column, page, spans
 
 from nanobot_transcript import GroupTranscriptStore, errors
 from nanobot_transcript.cli.app import app
-from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.terminal.exit_codes import UsageError
 from nanobot_transcript.conversation.policy import Mode
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import TranscriptError
@@ -47,14 +47,12 @@ def test_the_error_codes_of_the_documents_are_those_of_the_code() -> None:
 
 
 def test_the_checks_of_the_doctor_in_the_documents_are_those_of_the_code() -> None:
-    ours = ("cli/checks/*.py", "record/*.py", "record/*/checking.py")
+    ours = ("cli/commands/doctor/*.py", "record/*.py", "record/postgres/database_check.py", "record/spool/backlog.py")
     places = (*(f"nanobot_transcript/{each}" for each in ours), "mcp_tools/*/filebox/doctor.py")
     sources = "".join(path.read_text("utf-8") for place in places for path in ROOT.glob(place))
     shown = first_column(page("en", "commands"), "file system")
     unnamed = {name for name in shown if f'"{name}"' in sources}  # some are made by a function that is told the name
-    assert_listed(
-        "commands", "file system", unnamed | set(re.findall(r'Finding\(\s*"([a-z -]+)"', sources)), "cli/checks"
-    )
+    assert_listed("commands", "file system", unnamed | set(re.findall(r'Finding\(\s*"([a-z -]+)"', sources)), "doctor")
 
 
 def test_the_stages_and_reasons_of_the_gate_in_the_documents_are_those_of_the_code() -> None:
@@ -101,12 +99,12 @@ def test_the_calls_of_the_outbox_in_the_documents_exist() -> None:
 
 
 def test_the_variables_of_agent_mail_in_the_documents_are_those_that_are_read() -> None:
-    source = (ROOT / "nanobot_transcript/settings/plain_names.py").read_text("utf-8")
+    source = (ROOT / "nanobot_transcript/settings/plain_variables.py").read_text("utf-8")
     read = re.findall(r'"([A-Z_]+)": "([a-z_.]+)"', source)
     for language in LANGUAGES:
         rows = table(page(language, "mail"), "MCP_MAIL_STORE")
         shown = [pair for row in rows for pair in zip(spans(row[0]), spans(row[1]), strict=True)]
-        assert differing({f"docs/{language}/mail.md": shown, "plain_names.py": read}) == {}
+        assert differing({f"docs/{language}/mail.md": shown, "plain_variables.py": read}) == {}
 
 
 def test_the_hooks_of_a_mailbox_in_the_documents_are_those_that_are_called() -> None:

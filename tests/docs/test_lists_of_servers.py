@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from support.listed import LANGUAGES, ROOT, differing, first_column, page, spans, table
 
-from nanobot_transcript.cli.mcp_clients import CLIENTS
+from nanobot_transcript.cli.commands.mcp_config.clients import CLIENTS
 from nanobot_transcript.settings import load_settings
 from transcript_mcp.hub.metrics import Metrics
 from transcript_mcp.rooms import ROOMS, open_rooms

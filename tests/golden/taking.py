@@ -20,7 +20,7 @@ from support.hubs import listening
 
 from nanobot_transcript import errors
 from nanobot_transcript.cli.app import app
-from nanobot_transcript.cli.problems import UsageError, exit_code
+from nanobot_transcript.cli.terminal.exit_codes import UsageError, exit_code
 from nanobot_transcript.settings import Settings, describe
 from transcript_mcp.hub import create_app
 from transcript_mcp.room import OpenRoom

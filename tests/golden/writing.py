@@ -26,9 +26,9 @@ from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Action, Outbox, OutboxLimits, Receipt
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks

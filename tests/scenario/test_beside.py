@@ -13,7 +13,7 @@ from support.scene import Scene
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.outbox import Outbox, post_id_for
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.questions.records import SqlQuestionStore

@@ -9,7 +9,7 @@ import pytest_asyncio
 from support.scene import Scene
 from support.waiting import until
 
-from nanobot_transcript.cli.checks import answers
+from nanobot_transcript.cli.commands.doctor import minds
 from nanobot_transcript.conversation.decision import PRIVATE
 from nanobot_transcript.record import Record
 from transcript_channels.nanobot_host.outcomes import turn_completed
@@ -169,7 +169,7 @@ async def test_a_model_that_refuses_is_noted_as_a_failed_answer(gated: Scene) ->
     failed = await gated.feishu.say(group, gated.ada, "@Beta which trains?")
     await until(lambda: "Invalid API key" in decided(gated, failed.message_id))
     with Record.open(gated.store_dir) as record:
-        (told,) = [one.message for one in answers.check(record) if one.severity == "warning"]
+        (told,) = [one.message for one in minds.check(record) if one.severity == "warning"]
     assert told.startswith("Beta: 1 of ")
     assert "Invalid API key" in told
     assert '"answered"' not in decided(gated, failed.message_id)

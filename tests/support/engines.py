@@ -25,8 +25,8 @@ def engine(cluster: Cluster) -> "Iterator[Engine]":
 @contextmanager
 def engine_of(cluster: Cluster) -> "Iterator[Engine]":
     """One more, at a place of its own."""
+    from nanobot_transcript.sql.postgres.address import Place
     from nanobot_transcript.sql.postgres.engine import Engine  # not everybody has its driver
-    from nanobot_transcript.sql.postgres.place import Place
 
     opened = Engine(Place(cluster.url, schema=f"t_{uuid4().hex[:12]}"))
     try:

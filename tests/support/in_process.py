@@ -21,7 +21,7 @@ from support.loop_clock import later
 from support.ports import free_port
 from support.waiting import PATIENCE, until
 
-from nanobot_transcript.cli.run_agents import Composed, chosen, compose
+from nanobot_transcript.cli.commands.run.agents import Composed, chosen, compose
 from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import LoadedSettings, load_settings

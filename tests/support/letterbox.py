@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.store import MailStore

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.store import Archive, MailStore
 

@@ -10,7 +10,7 @@ from support.mail_archive import MailArchive
 from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import ArchiveError, StoreError
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive.archiver import ArchiverProcess
 from transcript_mcp.mail.archive.rounds import Archiving
 from transcript_mcp.mail.store import MailStore

@@ -14,7 +14,7 @@ from support.places import open_record
 from support.worker import ready, say
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store import shape
+from nanobot_transcript.store import arguments
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.contract import FarBackend
@@ -96,7 +96,7 @@ def _line(number: int, each: int) -> Entry:
     rare = each == 0 and number % _SEEN == 0
     text = f"a {'rare' if rare else 'usual'} word of chat {number}, " + "x" * 200
     sender, ts = "on_rare" if rare else f"on_{number % 5000}", 1_700_000_000_000 + each
-    return shape.entry("user", text, sender, f"om_{number}_{each}", ts, {"source": "event"})
+    return arguments.entry("user", text, sender, f"om_{number}_{each}", ts, {"source": "event"})
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {"fill": fill, "use": use}

@@ -7,9 +7,9 @@ from typing import Any, Final
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
-from nanobot_transcript.record.moving.carrier import ChatReport
-from nanobot_transcript.record.moving.move import MoveReport, check, move
 from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts
+from nanobot_transcript.record.transfer.carrier import ChatReport
+from nanobot_transcript.record.transfer.move import MoveReport, check, move
 
 __all__ = ["KEY", "NOW", "all_equal", "chat_of", "moved", "outcomes", "say", "shown", "texts", "write"]
 

@@ -27,13 +27,13 @@ from support.far_backend import FarFiles
 from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.finding import Finding
-from nanobot_transcript.outbox import waiting
+from nanobot_transcript.findings import Finding
+from nanobot_transcript.outbox import waits
 from nanobot_transcript.outbox.values import Answer, OutboxLimits, PostStatus
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.contract import Usage
 from nanobot_transcript.record.spool.backend import SpooledBackend
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.store.contract import Retention
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import Change, MemberDirectory
@@ -487,10 +487,10 @@ class _Outbox(_Part):
         return self._signals.listen("posts")
 
     async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
-        return await waiting.wait_sent(self, post_id, timeout)
+        return await waits.wait_sent(self, post_id, timeout)
 
     async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109 - no error
-        return await waiting.wait_answer(self, post_id, timeout, after)
+        return await waits.wait_answer(self, post_id, timeout, after)
 
     def take(self, holder: str, session_keys: Iterable[str], agent: str | None = None) -> Any:
         return self._wire.call(self._part, "take", holder, list(session_keys), agent)

@@ -14,7 +14,7 @@ from support.waiting import until
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
-from nanobot_transcript.record.spool.waiting import waiting_in
+from nanobot_transcript.record.spool.backlog import waiting_in
 from transcript_channels.simulator import (
     App,
     Chat,

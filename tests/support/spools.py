@@ -7,7 +7,7 @@ from support.transcripts import occurs_on_disk
 from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.record.spool.waiting import waiting_in
+from nanobot_transcript.record.spool.backlog import waiting_in
 
 __all__ = ["KEY", "flushed", "say", "until_empty", "until_gone"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox.config import ConfigSource
 from transcript_mcp.filebox.filebox import FileBox

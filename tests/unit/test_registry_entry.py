@@ -12,7 +12,7 @@ import typer
 
 from nanobot_transcript import __version__
 from nanobot_transcript.cli.app import app
-from nanobot_transcript.cli.mcp_names import server_names
+from nanobot_transcript.cli.commands.mcp import server_names
 from nanobot_transcript.settings import describe
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from nanobot_transcript.conversation.ports import Arrival
 from nanobot_transcript.entry import well_formed
-from nanobot_transcript.scripts import DENSE
 from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.unicode_text import DENSE
 
 __all__ = [
     "CARD_BYTES",

@@ -6,16 +6,16 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
 
+from nanobot_transcript.coordination.async_fronts import AsyncLease
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease, new_holder
-from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import PlatformError, StoreError
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from transcript_channels.feishu.call_budget import HourlyCalls
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.content import text_of
-from transcript_channels.feishu.hourly import HourlyCalls
-from transcript_channels.feishu.items import FORWARDED
+from transcript_channels.feishu.history_items import FORWARDED
 
 __all__ = ["STUB", "Bundles", "unbundled"]
 

@@ -24,18 +24,15 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_of, is_loopback, web_origin
-from transcript_channels.feishu.answers import (
+from transcript_channels.feishu.responses import (
     LARGE,
     Answer,
-    Patience,
-    Pauses,
     Saving,
-    Tries,
-    UnsentError,
     decode,
     failure,
     read_answer,
 )
+from transcript_channels.feishu.retries import Patience, Pauses, Tries, UnsentError
 
 __all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "Connections", "FeishuClient", "Spend"]
 

@@ -8,7 +8,7 @@ from nanobot_transcript.conversation.connectors import Seat
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.settings.hosting import HistorySettings
+from nanobot_transcript.settings.sections.groups import HistorySettings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.gaps import Fallback
 from nanobot_transcript.turns import new_holder

@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
+from nanobot_transcript.coordination.async_fronts import AsyncLease
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease
-from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import split
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.gaps import HISTORY
+from transcript_channels.feishu.call_budget import HourlyCalls
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
-from transcript_channels.feishu.hourly import HourlyCalls
 from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["FallbackOptions", "HistoryFallback"]

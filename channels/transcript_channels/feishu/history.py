@@ -21,7 +21,7 @@ from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bundles import unbundled
 from transcript_channels.feishu.client import FeishuClient, Spend
-from transcript_channels.feishu.items import FORWARDED, HistoryItem, item_from_api
+from transcript_channels.feishu.history_items import FORWARDED, HistoryItem, item_from_api
 from transcript_channels.feishu.lasting_ids import LastingIds
 from transcript_channels.feishu.platform import FEISHU
 

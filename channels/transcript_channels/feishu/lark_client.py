@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import Any, Final
 
-from transcript_channels.feishu.answers import decode
+from transcript_channels.feishu.responses import decode
 
 __all__ = ["Handler", "make_client"]
 

@@ -28,8 +28,8 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.addresses import FEISHU_URL, is_loopback, web_origin
-from transcript_channels.feishu.answers import decode
 from transcript_channels.feishu.lark_client import Handler, make_client
+from transcript_channels.feishu.responses import decode
 
 __all__ = ["LongConnection", "OnEvent", "Reconnect"]
 

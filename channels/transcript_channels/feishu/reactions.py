@@ -8,9 +8,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from nanobot_transcript.errors import NotPermittedError, PlatformError, UnexpectedAnswerError
-from transcript_channels.feishu.answers import Patience
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import string
+from transcript_channels.feishu.retries import Patience
 
 __all__ = ["Reactions"]
 

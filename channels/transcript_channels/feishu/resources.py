@@ -26,11 +26,11 @@ from nanobot_transcript.errors import (
     UnknownNameError,
 )
 from nanobot_transcript.files.descriptors import enter_made, root_folder, to_create, to_read
-from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import sweep
-from transcript_channels.feishu.answers import Patience
 from transcript_channels.feishu.attachments import Attachment, attachments_in
 from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.retries import Patience
 
 __all__ = ["MOST", "Resource", "chosen", "fetch"]
 

@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import MessageGoneError, PlatformError, RequestRefusedError, UnexpectedAnswerError
-from transcript_channels.feishu.answers import Patience
 from transcript_channels.feishu.bodies import (
     CARD_BYTES,
     At,
@@ -28,6 +27,7 @@ from transcript_channels.feishu.bodies import (
 )
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import milliseconds, string
+from transcript_channels.feishu.retries import Patience
 
 __all__ = ["CardStream", "FeishuSender", "Sent", "uuid_for"]
 

@@ -21,8 +21,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.errors import ConfigError, TranscriptError
-from transcript_channels.feishu.answers import decode
 from transcript_channels.feishu.long_connection import OnEvent
+from transcript_channels.feishu.responses import decode
 
 __all__ = ["Envelopes", "FeishuWebhook", "RefusedError", "Seen", "WebhookOptions", "WebhookSeat", "WebhookServer"]
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from transcript_channels.feishu import Message
 from transcript_channels.feishu.fields import part, string
 from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.nanobot_host.bot import Bot
 from transcript_channels.nanobot_host.gatekeeper import Turn
-from transcript_channels.nanobot_host.host import Bot, Host
+from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.inbound import Heard, heard_in, plain
 from transcript_channels.nanobot_host.outbound import Address, Deliveries, Outgoing, Streams
 

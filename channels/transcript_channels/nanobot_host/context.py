@@ -8,19 +8,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from nanobot_transcript.conversation.lines import Voices, encode
 from nanobot_transcript.conversation.prompt import tell
+from nanobot_transcript.conversation.prompt_lines import Voices, encode
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.contract import Page
-from nanobot_transcript.turns.speakers import id_at
+from nanobot_transcript.turns.addressees import id_at
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.watermark import Watermark, digest
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.host import Bot, Host
+    from transcript_channels.nanobot_host.bot import Bot
+    from transcript_channels.nanobot_host.host import Host
 
 __all__ = ["GroupContext", "safe", "shown_id", "zone"]
 

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.decision import Choice, Decider
 from nanobot_transcript.conversation.ports import InboundMessage
-from nanobot_transcript.coordination.doors import ask
+from nanobot_transcript.coordination.async_fronts import ask
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import is_bot
@@ -26,15 +26,15 @@ from nanobot_transcript.relevance import Judge, RelevanceGate
 from nanobot_transcript.relevance.decision import Outcome
 from nanobot_transcript.session_key import split
 from nanobot_transcript.turns import GUARD_HISTORY, Claim
-from nanobot_transcript.turns.speakers import hop_of
+from nanobot_transcript.turns.addressees import hop_of
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.judging import HURRY
+from transcript_channels.nanobot_host.judge import HURRY
 from transcript_channels.nanobot_host.turns import Objection, Objects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from transcript_channels.nanobot_host.host import Bot
+    from transcript_channels.nanobot_host.bot import Bot
 
 __all__ = ["Gatekeeper", "Turn", "is_command"]
 

@@ -4,38 +4,37 @@ import asyncio
 import atexit
 import logging
 import weakref
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.conversation.posts import Posts
-from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
+from nanobot_transcript.coordination.write_behind import MarksBehind
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
-from transcript_channels.feishu.items import FORWARDED
+from transcript_channels.feishu.history_items import FORWARDED
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host import watermark
-from transcript_channels.nanobot_host.asking import Asking
+from transcript_channels.nanobot_host.bot import Bot
 from transcript_channels.nanobot_host.clients import Clients, load
-from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
-from transcript_channels.nanobot_host.histories import Histories
+from transcript_channels.nanobot_host.history import Histories
 from transcript_channels.nanobot_host.inbound import PRIVATE, Inbound, PrivateChats
-from transcript_channels.nanobot_host.judging import HostModel, judge_of
+from transcript_channels.nanobot_host.judge import HostModel, judge_of
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.outcomes import Outcomes
-from transcript_channels.nanobot_host.turns import Answers, Turns
+from transcript_channels.nanobot_host.retry import Asking
+from transcript_channels.nanobot_host.session_erasure import Forgetting
 from transcript_channels.nanobot_host.watermark import Watermarks
 
-__all__ = ["Bot", "Host"]
+__all__ = ["Host"]
 
 logger = logging.getLogger(__name__)
 
@@ -45,23 +44,6 @@ _LONGEST_WAIT: Final = 0.2
 """Seconds that the thread of the long connection waits for the outbox: the platform pushes again after three."""
 _LAST_WORDS: Final = 2.0
 """Seconds that the end of the process waits for what is still being written."""
-
-
-@dataclass(slots=True, eq=False)
-class Bot:
-    """One bot of this process: its app, nanobot's channel object, the messages that became its turns, its answers."""
-
-    app_id: str
-    channel: "weakref.ref[Any]"
-    turns: Turns = field(default_factory=Turns)
-    answers: Answers = field(default_factory=Answers)
-    known: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the platform has said who the bot is."""
-
-    @property
-    def channel_name(self) -> str:
-        """nanobot's name of the channel, ``feishu`` or ``feishu.<instance>``; nanobot sets it late."""
-        return str(getattr(self.channel(), "name", ""))
 
 
 class Host:

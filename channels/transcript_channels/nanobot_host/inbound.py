@@ -17,7 +17,7 @@ from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
 from transcript_channels.feishu import Message, message_from_event, recall_from_event
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.forgetting import Forgetting
+from transcript_channels.nanobot_host.session_erasure import Forgetting
 
 __all__ = ["PRIVATE", "Heard", "Inbound", "PrivateChats", "heard_in", "plain"]
 

@@ -19,8 +19,8 @@ from transcript_channels.nanobot_host.channel import (
     Saying,
     Streaming,
 )
+from transcript_channels.nanobot_host.channel_lifecycle import Actions, Connected, Running
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.running import Actions, Connected, Running
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe, untried
 
 __all__ = ["PARTS", "Installation", "channel_class", "installation"]

@@ -23,7 +23,7 @@ from nanobot_transcript.conversation.delivery import Recorder
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, is_bot
-from nanobot_transcript.turns.speakers import hop_of
+from nanobot_transcript.turns.addressees import hop_of
 from transcript_channels.feishu import text_of
 from transcript_channels.feishu.platform import FEISHU
 

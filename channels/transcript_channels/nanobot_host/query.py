@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Any, Final, NamedTuple
 
-from nanobot_transcript.conversation.lines import Voices, encode, fit
+from nanobot_transcript.conversation.prompt_lines import Voices, encode, fit
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from transcript_channels.feishu.platform import FEISHU

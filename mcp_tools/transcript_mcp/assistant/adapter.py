@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.settings.addresses import url_of
-from transcript_mcp.assistant.remote import RemoteDesk
+from nanobot_transcript.settings.hub_address import url_of
+from transcript_mcp.assistant.remote_desk import RemoteDesk
 from transcript_mcp.assistant.server import build_server, options_from
 from transcript_mcp.door.identity import LOCAL
 from transcript_mcp.tokens import own_token

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nanobot_transcript.scripts import DENSE, folded
+from nanobot_transcript.unicode_text import DENSE, folded
 from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Question, text_of
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]

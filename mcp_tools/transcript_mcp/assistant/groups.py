@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
 from nanobot_transcript.coordination.contract import Ear
-from nanobot_transcript.coordination.waiting import first_of
+from nanobot_transcript.coordination.first_of import first_of
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, StoreError, TranscriptError, UnknownPostError
 from nanobot_transcript.outbox import Answer, Postbox, post_id_for
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.members import MemberDirectory
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.page import WebPage
     from transcript_mcp.room import News, OwnAccess
 
@@ -86,7 +86,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
 
 
 def _tables(settings: "Settings") -> "Iterator[KeptTables]":
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from transcript_mcp.assistant.questions.tables import SCHEMA, opened
 
     yield KeptTables("questions", SCHEMA, lambda place: opened(place.record.shelf(settings.hub.data_dir)))

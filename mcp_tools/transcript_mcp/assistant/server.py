@@ -16,7 +16,7 @@ from transcript_mcp.sdk import Context, Server
 if TYPE_CHECKING:
     from nanobot_transcript.record import Record
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.assistant.groups import GroupQuestions
 
 __all__ = ["assistant_from", "build_server", "groups_from", "options_from", "questions_of"]

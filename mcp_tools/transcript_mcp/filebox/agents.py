@@ -1,9 +1,9 @@
 """Who is meant by a call: the agent that acts, and the agents it may write to."""
 
 from nanobot_transcript.errors import NoAgentError, RunAsRefusedError, UnknownAgentError
+from transcript_mcp.filebox.agent_folders import AgentFolder
 from transcript_mcp.filebox.config import Roster
 from transcript_mcp.filebox.options import FileBoxOptions
-from transcript_mcp.filebox.places import AgentFolder
 
 __all__ = ["acting", "receiver"]
 

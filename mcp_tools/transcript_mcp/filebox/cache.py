@@ -5,7 +5,7 @@ from typing import Final
 
 from transcript_mcp.filebox.box import BoxView
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.marks import ReadMarks
+from transcript_mcp.filebox.read_marks import ReadMarks
 from transcript_mcp.filebox.values import Box
 
 __all__ = ["Views"]

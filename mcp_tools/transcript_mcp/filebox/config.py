@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanobot_transcript.errors import ConfigError
-from transcript_mcp.filebox.places import AgentFolder, places
+from transcript_mcp.filebox.agent_folders import AgentFolder, places
 
 __all__ = ["CONFIG_NAME", "ConfigSource", "Roster"]
 

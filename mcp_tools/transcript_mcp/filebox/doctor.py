@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.errors import TranscriptError
-from nanobot_transcript.finding import Finding
+from nanobot_transcript.findings import Finding
+from transcript_mcp.filebox.agent_folders import BELOW, AgentFolder
 from transcript_mcp.filebox.config import ConfigSource, Roster
-from transcript_mcp.filebox.places import BELOW, AgentFolder
 from transcript_mcp.filebox.values import BOXES
 
 __all__ = ["checks", "token_checks"]

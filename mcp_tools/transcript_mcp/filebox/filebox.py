@@ -17,8 +17,8 @@ from transcript_mcp.filebox.copies import Copy, copies_of
 from transcript_mcp.filebox.delivery import remove
 from transcript_mcp.filebox.files import WORKSHOP, names, write
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.glances import Glances
 from transcript_mcp.filebox.hooks import Hooks, installed_hooks
+from transcript_mcp.filebox.inbox_watch import Glances
 from transcript_mcp.filebox.intents import Intent, abandoned
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.mailbox import Mailbox, Shared

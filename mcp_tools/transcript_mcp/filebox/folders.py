@@ -14,8 +14,8 @@ from typing import Final, NoReturn
 
 from nanobot_transcript.errors import ConfigError, MailboxUnavailableError
 from nanobot_transcript.files.descriptors import enter, root_folder, to_create
-from nanobot_transcript.files.failures import FULL, LINK
-from transcript_mcp.filebox.places import BELOW, AgentFolder
+from nanobot_transcript.files.os_errors import FULL, LINK
+from transcript_mcp.filebox.agent_folders import BELOW, AgentFolder
 
 __all__ = ["STATE", "MailboxFolder", "OpenMailbox"]
 

@@ -20,12 +20,12 @@ from transcript_mcp.filebox.escapes import unescaped
 from transcript_mcp.filebox.file_names import numbered, shown_name
 from transcript_mcp.filebox.files import exists, read, write
 from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.glances import Glances
 from transcript_mcp.filebox.hooks import Happening, Hooks, MailEvent
+from transcript_mcp.filebox.inbox_watch import Glances
 from transcript_mcp.filebox.locks import locked
-from transcript_mcp.filebox.marks import ReadMarks
 from transcript_mcp.filebox.message import parsed
 from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.read_marks import ReadMarks
 from transcript_mcp.filebox.rules import checked, checked_box, checked_file_name, checked_id
 from transcript_mcp.filebox.search import Found, Query
 from transcript_mcp.filebox.thread import entries, joined

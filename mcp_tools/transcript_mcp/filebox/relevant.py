@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.relevance.fitting import Candidate, fits, spoken
+from nanobot_transcript.topics.ties import Candidate, fits, spoken
 from transcript_mcp.filebox.file_names import real_name
 from transcript_mcp.filebox.files import read_beginning
 from transcript_mcp.filebox.folders import MailboxFolder

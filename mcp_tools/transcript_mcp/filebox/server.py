@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["TEMPLATE", "build_server", "filebox_from", "server_over"]

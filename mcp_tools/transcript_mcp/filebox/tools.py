@@ -20,8 +20,8 @@ from transcript_mcp.sdk import Context, Server, Text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nanobot_transcript.relevance.groups import Groups
     from nanobot_transcript.store.front import GroupTranscriptStore
+    from nanobot_transcript.topics.group_talk import Groups
 
 __all__ = ["Tools"]
 
@@ -79,7 +79,7 @@ class Tools:
 
     @cached_property
     def _groups(self) -> "Groups":
-        from nanobot_transcript.relevance.groups import Groups  # the gate's room takes a while to import
+        from nanobot_transcript.topics.group_talk import Groups  # the gate's room takes a while to import
 
         return Groups(self._open_store)
 

@@ -14,7 +14,7 @@ from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
 from transcript_mcp.door.waits import StoppingError, Waits
 from transcript_mcp.hub.asgi import GRACE, AsgiApp, asgi_scope
-from transcript_mcp.hub.plain import (
+from transcript_mcp.hub.plain_calls import (
     VERSION,
     answer_plainly,
     begins_session,

@@ -14,7 +14,7 @@ import aiohttp
 
 from nanobot_transcript.errors import HubUnreachableError
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.settings.addresses import no_hub_at, url_of
+from nanobot_transcript.settings.hub_address import no_hub_at, url_of
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
 from transcript_mcp.tokens import own_token
 

@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from transcript_mcp.door.errors import RequestError
-from transcript_mcp.hub.plain import SESSION
+from transcript_mcp.hub.plain_calls import SESSION
 from transcript_mcp.sdk.backend import HttpOptions
 
 __all__ = ["McpSessions"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.files.descriptors import open_append
-from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.os_errors import store_error
 
 __all__ = ["ArrivalNotes"]
 

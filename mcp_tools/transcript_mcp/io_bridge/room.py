@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.page import WebPage
     from transcript_mcp.room import News
 
@@ -49,7 +49,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
 
 
 def _tables(settings: "Settings") -> "Iterator[KeptTables]":
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from transcript_mcp.io_bridge.schema import SCHEMA, opened
 
     yield KeptTables("queues", SCHEMA, lambda place: opened(place.record.shelf(settings.hub.data_dir)))

@@ -11,7 +11,7 @@ from nanobot_transcript.sql.contract import Schema
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.contract import Database
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.sql.location import Shelf
 
 __all__ = ["SCHEMA", "opened"]
 

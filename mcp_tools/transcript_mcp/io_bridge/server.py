@@ -11,7 +11,7 @@ from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
 
 __all__ = ["bridge_from", "build_server"]
 

@@ -16,7 +16,7 @@ from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued
 
 if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Processes
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.sql.location import Shelf
 
 __all__ = ["SqlQueueStore"]
 

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
-    from nanobot_transcript.record.moving.contract import Place
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.contract import Place
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from nanobot_transcript.sql.contract import Database
     from transcript_mcp.page import WebPage
     from transcript_mcp.room import News
@@ -59,7 +59,7 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
 
 
 def _tables(settings: "Settings") -> "Iterator[KeptTables]":
-    from nanobot_transcript.record.moving.kept_tables import KeptTables
+    from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from transcript_mcp.mail.store import SCHEMA, MailStore
 
     def opened(place: "Place") -> "Database":

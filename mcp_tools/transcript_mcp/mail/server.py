@@ -19,10 +19,10 @@ from transcript_mcp.sdk import Server
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nanobot_transcript.relevance.groups import Groups
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from nanobot_transcript.store.front import GroupTranscriptStore
+    from nanobot_transcript.topics.group_talk import Groups
 
 __all__ = ["build_server", "service_from"]
 
@@ -41,7 +41,7 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
 
     @cache
     def groups() -> "Groups":
-        from nanobot_transcript.relevance.groups import Groups  # the gate's room takes a while to import
+        from nanobot_transcript.topics.group_talk import Groups  # the gate's room takes a while to import
 
         return Groups(store)
 
@@ -54,7 +54,7 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
 
 def service_from(settings: "Settings", opening: "Opening") -> MailService:
     """The service that the settings describe, beside their record."""
-    from nanobot_transcript.settings.addresses import url_of
+    from nanobot_transcript.settings.hub_address import url_of
 
     chosen = settings.mail
     options = MailOptions(

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.search.spaced import spaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from nanobot_transcript.sql.contract import Database
 
 __all__ = ["CLAIMS", "PROJECT_FILE", "SCHEMA", "Archive", "MailStore", "Shard", "index_messages"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from nanobot_transcript.relevance.fitting import Candidate, Fit, fits
+from nanobot_transcript.topics.ties import Candidate, Fit, fits
 from transcript_mcp.mail import arguments as given
 from transcript_mcp.mail import views
 from transcript_mcp.mail.messages.receipts import OVERDUE
@@ -19,7 +19,7 @@ from transcript_mcp.mail.views import inbox_uri, inbox_uris
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
-    from nanobot_transcript.relevance.groups import Groups
+    from nanobot_transcript.topics.group_talk import Groups
 
 __all__ = ["Tools", "ranked"]
 
@@ -314,7 +314,7 @@ class Tools:
         return {"messages": [views.shown_delivery(each) for each in found], **views.shown_more(found)}
 
     def _ranked(self, agent: Agent, query: InboxQuery, chat: str) -> dict[str, Any]:
-        from nanobot_transcript.relevance.fitting import spoken
+        from nanobot_transcript.topics.ties import spoken
         from transcript_mcp.mail.tools import ranked
 
         said = spoken(self._groups().recent(chat))

@@ -6,7 +6,7 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.contract import Chat
-from nanobot_transcript.store.naming import in_words
+from nanobot_transcript.store.names import in_words
 from transcript_mcp.transcript.bounds import USUAL_CHARS, within
 from transcript_mcp.transcript.lines import NOTE, Line, count, encode, moment, one_line
 from transcript_mcp.transcript.reading import View
@@ -45,7 +45,7 @@ def members_text(
 
 def agents_of(view: View, agents: Iterable[AgentProfile]) -> list[AgentProfile]:
     """The bots of the store, and those that this server was told of; what is known of one from both is joined."""
-    from nanobot_transcript.relevance.profiles import bots  # its package is not light
+    from nanobot_transcript.relevance.gate_input import bots  # its package is not light
 
     known = {bot.name: bot for bot in bots(view.store.members)}
     for agent in agents:
@@ -58,7 +58,7 @@ def everybody(
     view: View, session_key: str, entries: Iterable[Entry], agents: Iterable[AgentProfile]
 ) -> list[AgentProfile]:
     """All bots, also those that only stand in the ``entries`` of the chat, and its people."""
-    from nanobot_transcript.relevance.profiles import members
+    from nanobot_transcript.relevance.gate_input import members
 
     bots = agents_of(view, agents)
     return [*bots, *(one for one in members(view.store, session_key, entries) if not _is_one_of(one, bots))]
@@ -109,7 +109,7 @@ def _member_lines(view: View, session_key: str, agents: Iterable[AgentProfile]) 
 
 def _present(view: View, session_key: str, entries: Sequence[Entry]) -> Iterator[AgentProfile]:
     """Without the bots of other chats."""
-    from nanobot_transcript.relevance.profiles import members
+    from nanobot_transcript.relevance.gate_input import members
 
     senders = {entry["sender"] for entry in entries}
     senders |= {member.sender for member in view.store.members.of_chat(session_key)}

@@ -15,13 +15,13 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import LATER, sentence_of
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
-from nanobot_transcript.store.naming import shown_name
+from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
-from nanobot_transcript.turns.speakers import id_at, talk_of
+from nanobot_transcript.turns.addressees import id_at, talk_of
 from transcript_mcp.page import PageCall, Tell, Watch, WebPage, answered, as_json, done
-from transcript_mcp.transcript import pages, posts
-from transcript_mcp.transcript.pages import Stretch
+from transcript_mcp.transcript import excerpts, posts
+from transcript_mcp.transcript.excerpts import Stretch
 from transcript_mcp.transcript.positions import said
 from transcript_mcp.transcript.reading import View
 
@@ -98,7 +98,7 @@ class GroupsPage(WebPage):
     def news(self, asked: PageCall) -> dict[str, Any]:
         """What came behind ``after``: messages, earlier ones that read differently now, and ids of recalled ones."""
         chat, after = asked.text("chat"), asked.text("after")
-        stretch = pages.after(self._store, chat, after, _MOST, None)
+        stretch = excerpts.after(self._store, chat, after, _MOST, None)
         answer = self._shown(stretch, [])
         if stretch.since is not None:
             changes = self._store.changes(chat, stretch.since)
@@ -250,8 +250,8 @@ class GroupsPage(WebPage):
     def _page(self, chat: str, before: str | None, limit: int) -> tuple[Stretch, str, frozenset[str]]:
         """A page, the place in the record from which it was read, and which messages were taken back behind it."""
         if before is not None:
-            return pages.before(self._store, chat, before, limit, None), "", frozenset()
-        stretch = pages.newest(self._store, chat, limit)
+            return excerpts.before(self._store, chat, before, limit, None), "", frozenset()
+        stretch = excerpts.newest(self._store, chat, limit)
         since = self._store.read_back(chat, None, limit).cursor
         return stretch, since, frozenset(self._store.changes(chat, since).hidden)
 

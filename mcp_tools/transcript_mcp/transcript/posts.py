@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Postbox, PostStatus
-from nanobot_transcript.relevance.profiles import bot_called
-from nanobot_transcript.store.naming import chat_to_be, in_words
+from nanobot_transcript.relevance.gate_input import bot_called
+from nanobot_transcript.store.names import chat_to_be, in_words
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.transcript.chats import everybody, present
 from transcript_mcp.transcript.reading import View

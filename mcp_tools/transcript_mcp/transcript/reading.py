@@ -7,11 +7,11 @@ from typing import NamedTuple
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, UnknownNameError
 from nanobot_transcript.store.front import GroupTranscriptStore
-from nanobot_transcript.store.naming import in_words, shown_name
-from transcript_mcp.transcript import pages
+from nanobot_transcript.store.names import in_words, shown_name
+from transcript_mcp.transcript import excerpts
 from transcript_mcp.transcript.bounds import fitting, shortened
+from transcript_mcp.transcript.excerpts import Stretch
 from transcript_mcp.transcript.lines import NOTE, WORDS, Line, encode, shown
-from transcript_mcp.transcript.pages import Stretch
 
 __all__ = ["Told", "View", "message", "page", "page_document", "page_text"]
 
@@ -41,13 +41,13 @@ def page(
     if before and after:
         raise InvalidCursorError("A page is either before a place or after one.", hint="Give either before or after.")
     if after:
-        stretch = pages.after(view.store, session_key, after, limit, view.where)
+        stretch = excerpts.after(view.store, session_key, after, limit, view.where)
         lines = fitting(map(view.line, stretch.entries), max_chars)
         return Told(stretch.oldest(len(lines), view.store), lines)
     if before:
-        stretch = pages.before(view.store, session_key, before, limit, view.where)
+        stretch = excerpts.before(view.store, session_key, before, limit, view.where)
     else:
-        stretch = pages.newest(view.store, session_key, limit)
+        stretch = excerpts.newest(view.store, session_key, limit)
     lines = fitting(map(view.line, reversed(stretch.entries)), max_chars)
     return Told(stretch.newest(len(lines)), lines[::-1])
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nanobot_transcript.settings import Settings
-    from nanobot_transcript.settings.opening import Opening
+    from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.page import WebPage
     from transcript_mcp.room import News
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.store.contract import Chat, Hit
-from nanobot_transcript.store.naming import in_words
+from nanobot_transcript.store.names import in_words
 from transcript_mcp.transcript.bounds import SHARE, shortened, within
 from transcript_mcp.transcript.lines import NOTE, Line, count, encode
 from transcript_mcp.transcript.reading import View

@@ -12,7 +12,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
-from nanobot_transcript.store.naming import chat_called
+from nanobot_transcript.store.names import chat_called
 from transcript_mcp.sdk import Server
 from transcript_mcp.transcript.bounds import MOST_ENTRIES, USUAL_CHARS, USUAL_ENTRIES, bounded
 from transcript_mcp.transcript.reading import View, page, page_document

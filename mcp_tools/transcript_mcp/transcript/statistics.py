@@ -18,14 +18,14 @@ from aiohttp import web
 from nanobot_transcript.coordination.contract import HOUR
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.decision import sentence_of
+from nanobot_transcript.relevance.decision_log import DecisionLog
 from nanobot_transcript.relevance.judge import QUESTIONS
-from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.tally import Verdict, verdicts_since
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.gaps import HISTORY
-from nanobot_transcript.store.naming import shown_name
-from nanobot_transcript.store.spoken import Speaker, Spoken
+from nanobot_transcript.store.message_counts import Speaker, Spoken
+from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.page import PageCall, WebPage, as_json
 from transcript_mcp.transcript.page import Chats

@@ -7,7 +7,7 @@ from typing import Final
 
 from nanobot_transcript.errors import StoreError, TranscriptError
 from nanobot_transcript.store.front import GroupTranscriptStore
-from nanobot_transcript.store.naming import chat_to_be
+from nanobot_transcript.store.names import chat_to_be
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.sdk import Server
 from transcript_mcp.sdk.uritemplate import canonical

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.store.naming import chat_called
+from nanobot_transcript.store.names import chat_called
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.sdk import Context, Server
 from transcript_mcp.transcript import chats, reading, waits
@@ -201,11 +201,11 @@ class Tools:
 
         Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
         """
-        from transcript_mcp.transcript import decisions  # the gate is needed here only, and not light
+        from transcript_mcp.transcript import gate_preview  # the gate is needed here only, and not light
 
         key = chat_called(self._view.store, session_key)
         return encode(
-            decisions.relevance(self._view, key, text, agent, sender=sender, agents=self._agents, options=self._gate)
+            gate_preview.relevance(self._view, key, text, agent, sender=sender, agents=self._agents, options=self._gate)
         )
 
     async def post(

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.naming import in_words
+from nanobot_transcript.store.names import in_words
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.transcript.bounds import fitting
 from transcript_mcp.transcript.lines import Line, encode, shown_id

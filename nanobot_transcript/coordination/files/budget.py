@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.files.facts import Clock, SharedFiles
+from nanobot_transcript.files.key_values import Clock, SharedFiles
 
 __all__ = ["FileBudget"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.files.facts import Clock, SharedFiles
+from nanobot_transcript.files.key_values import Clock, SharedFiles
 
 __all__ = ["FileLease"]
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_read
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
+from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["FileMarks"]

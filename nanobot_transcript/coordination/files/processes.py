@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import open_append
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import make_folders
 from nanobot_transcript.files.lock import is_held
+from nanobot_transcript.files.os_errors import store_error
 
 __all__ = ["FileProcesses"]
 

@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Final
 
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.record.postgres.names import as_key
+from nanobot_transcript.record.postgres.index_keys import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Engine
 

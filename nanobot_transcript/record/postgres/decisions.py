@@ -11,11 +11,11 @@ from uuid import uuid4
 import msgspec
 
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.record.postgres.names import as_key
+from nanobot_transcript.record.postgres.index_keys import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.relevance.decision import Decision, Stage
-from nanobot_transcript.relevance.log import FORMAT, decision_record
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.relevance.decision_log import FORMAT, decision_record
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.listener import notify
 

@@ -16,9 +16,9 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.ops import OpLog
 from nanobot_transcript.record.postgres.rows import Row, Rows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.address import Place
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.listener import notify
-from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.erasure import Eraser, Hidden, Purge

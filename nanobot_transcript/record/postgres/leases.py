@@ -7,8 +7,8 @@ from typing import Any, Final
 from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError, StoreError
-from nanobot_transcript.record.postgres.names import as_key
-from nanobot_transcript.record.postgres.reigns import NOW, PRESENT, begin_reign
+from nanobot_transcript.record.postgres.index_keys import as_key
+from nanobot_transcript.record.postgres.primary_terms import NOW, PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 

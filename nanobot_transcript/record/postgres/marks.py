@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
-from nanobot_transcript.record.postgres.names import as_key
+from nanobot_transcript.record.postgres.index_keys import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 

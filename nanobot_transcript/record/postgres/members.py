@@ -16,7 +16,7 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.sql.away import level_of
+from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.sql.postgres.migrations import lock_number

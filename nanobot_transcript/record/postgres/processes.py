@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
-from nanobot_transcript.record.postgres.reigns import NOW, PRESENT, begin_reign
+from nanobot_transcript.record.postgres.primary_terms import NOW, PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 

@@ -3,8 +3,8 @@
 from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.sql.postgres.address import Place
 from nanobot_transcript.sql.postgres.engine import Connection
-from nanobot_transcript.sql.postgres.place import Place
 from nanobot_transcript.store.lines.erasure import Purged
 
 __all__ = ["NONE", "Purges", "note", "now_ms", "purges"]

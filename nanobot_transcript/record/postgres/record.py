@@ -19,18 +19,18 @@ from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
 from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.record.spool.limits import SpoolLimits
+from nanobot_transcript.sql.postgres.address import SCHEMA, Place
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
-from nanobot_transcript.sql.postgres.place import SCHEMA, Place
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Signals
-    from nanobot_transcript.finding import Finding
+    from nanobot_transcript.findings import Finding
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.outbox import Outbox
     from nanobot_transcript.outbox.values import OutboxLimits
-    from nanobot_transcript.record.spool.waiting import Waiting
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.record.spool.backlog import Waiting
+    from nanobot_transcript.sql.location import Shelf
     from nanobot_transcript.store.contract import Retention
 
 __all__ = ["PostgresRecord"]
@@ -120,7 +120,7 @@ class PostgresRecord(Record):
 
     def shelf(self, folder: Path) -> "Shelf":
         """See ``Record.shelf``."""
-        from nanobot_transcript.sql.dialect import Shelf  # few keep tables
+        from nanobot_transcript.sql.location import Shelf  # few keep tables
 
         return Shelf(folder, self._engine)
 
@@ -153,18 +153,18 @@ class PostgresRecord(Record):
 
     def check(self) -> "list[Finding]":
         """See ``Record.check``."""
-        from nanobot_transcript.record.postgres.checking import check  # for few
+        from nanobot_transcript.record.postgres.database_check import check  # for few
 
         found = check(self._engine)
         if self._spool_dir is not None:
-            from nanobot_transcript.record.spool import checking
+            from nanobot_transcript.record.spool import backlog
 
-            found += checking.check(self._spool_dir, self._engine.place.address, self._known_identity())
+            found += backlog.check(self._spool_dir, self._engine.place.address, self._known_identity())
         return found
 
     def waiting(self, spool_dir: Path) -> "Waiting":
         """What waits for this record in a folder of this machine. Raises StoreErrors."""
-        from nanobot_transcript.record.spool.waiting import waiting_in  # for few
+        from nanobot_transcript.record.spool.backlog import waiting_in  # for few
 
         return waiting_in(spool_dir, self._engine.place.address, self._known_identity())
 

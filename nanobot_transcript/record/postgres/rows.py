@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.record.postgres.cursors import tag_of
+from nanobot_transcript.sql.postgres.address import Place
 from nanobot_transcript.sql.postgres.engine import Connection
-from nanobot_transcript.sql.postgres.place import Place
 
 __all__ = ["Head", "Row", "Rows", "id_of"]
 

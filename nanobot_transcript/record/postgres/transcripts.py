@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, cast
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.record.postgres import reading
+from nanobot_transcript.record.postgres import reader
 from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
 from nanobot_transcript.record.postgres.erasure import Erasure
 from nanobot_transcript.record.postgres.ops import OpLog
@@ -269,14 +269,14 @@ class PostgresTranscripts:
     def read(self, session_key: str, after: str | None, limit: int) -> Page:
         chat = self._chat(session_key)
         place = 0 if after is None else parse_cursor(chat.rows.tag, after)
-        return self._paged(chat, lambda connection: reading.read(connection, chat.rows, chat.ops, place, limit), place)
+        return self._paged(chat, lambda connection: reader.read(connection, chat.rows, chat.ops, place, limit), place)
 
     def read_back(self, session_key: str, before: str | None, limit: int) -> Page:
         chat = self._chat(session_key)
         place = None if before is None else parse_cursor(chat.rows.tag, before)
 
         def back(connection: Connection) -> tuple[list[Entry], int]:
-            return reading.read_back(connection, chat.rows, chat.ops, place, limit)
+            return reader.read_back(connection, chat.rows, chat.ops, place, limit)
 
         return self._paged(chat, back, place or 0)
 
@@ -286,7 +286,7 @@ class PostgresTranscripts:
         return format_cursor(rows.tag, head.seq if head is not None else 0)
 
     def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
-        from nanobot_transcript.record.postgres.follow import follow  # brings asyncio
+        from nanobot_transcript.record.postgres.follower import follow  # brings asyncio
 
         return follow(self._engine, self._chat(session_key).rows, after)
 
@@ -296,26 +296,26 @@ class PostgresTranscripts:
     def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
         chat, wanted = self._chat(session_key), list(message_ids)
         with chat.reading:
-            return self._read(lambda connection: reading.messages(connection, chat.rows, chat.ops, wanted), {})
+            return self._read(lambda connection: reader.messages(connection, chat.rows, chat.ops, wanted), {})
 
     def changes(self, session_key: str, after: str) -> Changes:
         rows = self._chat(session_key).rows
         place = parse_cursor(rows.tag, after)
-        return self._read(lambda connection: reading.changes(connection, rows, place), Changes())
+        return self._read(lambda connection: reader.changes(connection, rows, place), Changes())
 
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
         if session_key is not None:
             keys = [session_key]
         else:
             place = self._engine.place
-            keys = self._read(lambda connection: reading.chats_with(connection, place, query), [])
+            keys = self._read(lambda connection: reader.chats_with(connection, place, query), [])
         hits: list[Hit] = []
         for key in keys:
             chat = self._chat(key)
             ops = OpLog(chat.rows)  # a long search must not hold up the reads of others
 
             def look(connection: Connection, chat: _Chat = chat, ops: OpLog = ops) -> list[Hit]:
-                return reading.search(connection, chat.rows, ops, query, limit)
+                return reader.search(connection, chat.rows, ops, query, limit)
 
             hits += self._read(look, [])
         hits.sort(key=lambda hit: moment_of(hit.entry) or 0, reverse=True)
@@ -359,7 +359,7 @@ class PostgresTranscripts:
 
     def verify(self, session_key: str) -> VerifyReport:
         rows, place = self._chat(session_key).rows, self._engine.place
-        return self._read(lambda connection: reading.verify(connection, place, rows), VerifyReport(session_key))
+        return self._read(lambda connection: reader.verify(connection, place, rows), VerifyReport(session_key))
 
     def close(self) -> None:
         with self._guard:

@@ -13,9 +13,9 @@ from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.record.spool.ahead import Ahead
 from nanobot_transcript.record.spool.drainer import Drainer
 from nanobot_transcript.record.spool.limits import SpoolLimits, pause_after
+from nanobot_transcript.record.spool.pending_lines import Ahead
 from nanobot_transcript.record.spool.spool import Spool
 from nanobot_transcript.store.contract import (
     Changes,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, cast
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, StoreUnavailableError
 from nanobot_transcript.record.spool.limits import pause_after
-from nanobot_transcript.sql.away import AwayError
-from nanobot_transcript.store import shape
+from nanobot_transcript.sql.outage import AwayError
+from nanobot_transcript.store import arguments
 from nanobot_transcript.store.contract import FarBackend
 from nanobot_transcript.store.lines.fold import is_op, is_part_of
 from nanobot_transcript.store.lines.ids import ids_of, is_sent
@@ -167,7 +167,7 @@ class Drainer:
         known = self._far.get(session_key, target)
         if known is None or not is_part_of(known, entry):
             return
-        op = shape.op("edit", target, entry["content"], entry["sender"], entry["ts"], {})
+        op = arguments.op("edit", target, entry["content"], entry["sender"], entry["ts"], {})
         op["mark"] = f"whole:{target}:{len(entry['content'])}"  # the same when it is done again
         op["rts"] = entry.get("rts", op["ts"])  # pyright: ignore[reportGeneralTypeIssues]
         self._far.write_many(session_key, [op], _now())

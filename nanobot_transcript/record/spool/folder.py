@@ -19,14 +19,14 @@ from typing import Final, NamedTuple
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
 from nanobot_transcript.files.descriptors import open_read
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import Layout, make_folders, stem_of
+from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.keys import key_of
 from nanobot_transcript.store.jsonl.segments import Segments
+from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.fold import is_erasure_mark
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from nanobot_transcript.files.descriptors import open_append
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import make_folders
+from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["Slot", "folders_in", "slots_in"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import ImportFormatError, NothingFoundError
-from nanobot_transcript.store.naming import in_words
+from nanobot_transcript.store.names import in_words
 
 __all__ = ["Line", "Log", "read_logs"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from nanobot_transcript.errors import ResponderError
-from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer
+from nanobot_transcript.relevance.evaluation.recorded_answers import RecordedAnswer
 from nanobot_transcript.relevance.judge import Prompt, verdict
 from nanobot_transcript.relevance.openai_judge import Reply
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from nanobot_transcript.conversation.lines import name_in
 from nanobot_transcript.conversation.prompt import Prompt
+from nanobot_transcript.conversation.prompt_lines import name_in
 
 __all__ = ["Line", "ScriptedResponder"]
 

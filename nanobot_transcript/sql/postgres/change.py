@@ -16,7 +16,7 @@ import psycopg
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.postgres.engine import Connection
-from nanobot_transcript.sql.postgres.failures import is_lost
+from nanobot_transcript.sql.postgres.errors import is_lost
 from nanobot_transcript.sql.postgres.statements import Statements
 
 __all__ = ["Ledger", "RoomChange", "roll_back"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, LiteralString, TypeVar
 import psycopg
 
 from nanobot_transcript.errors import StoreBusyError, StoreError
-from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.contract import Schema, Sql
+from nanobot_transcript.sql.outage import AwayError
 from nanobot_transcript.sql.postgres.change import Ledger, RoomChange, roll_back
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number

@@ -14,15 +14,15 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from nanobot_transcript.errors import StoreBusyError, StoreError
-from nanobot_transcript.sql.away import AwayError
+from nanobot_transcript.sql.outage import AwayError
+from nanobot_transcript.sql.postgres.address import Place
 from nanobot_transcript.sql.postgres.clock import ServerClock
-from nanobot_transcript.sql.postgres.failures import AGAIN, LOOK, is_lost, is_missing, typed
+from nanobot_transcript.sql.postgres.errors import AGAIN, LOOK, is_lost, is_missing, typed
+from nanobot_transcript.sql.postgres.fair_lock import TurnLock
 from nanobot_transcript.sql.postgres.listener import Listener, hang_up
 from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrate, refuse_newer, version
-from nanobot_transcript.sql.postgres.outage import Outage
-from nanobot_transcript.sql.postgres.place import Place
+from nanobot_transcript.sql.postgres.outage_log import Outage
 from nanobot_transcript.sql.postgres.poolers import is_passed_on
-from nanobot_transcript.sql.postgres.turns import TurnLock
 
 __all__ = ["Connection", "Engine"]
 

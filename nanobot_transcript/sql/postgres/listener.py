@@ -14,9 +14,9 @@ import psycopg
 from psycopg import sql
 
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.sql.away import level_of
-from nanobot_transcript.sql.postgres.failures import typed
-from nanobot_transcript.sql.postgres.place import Place
+from nanobot_transcript.sql.outage import level_of
+from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.errors import typed
 from nanobot_transcript.sql.postgres.poolers import refuse_shared
 
 __all__ = ["Heard", "Listener", "hang_up", "notify"]

@@ -9,8 +9,8 @@ import psycopg
 from psycopg import sql
 
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.sql.postgres.failures import ENCODING, is_missing
-from nanobot_transcript.sql.postgres.place import Place
+from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.errors import ENCODING, is_missing
 
 __all__ = ["Part", "lock_number", "migrate", "refuse_narrow", "refuse_newer", "version"]
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 import psycopg
 
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.sql.postgres.failures import typed
-from nanobot_transcript.sql.postgres.place import Place
+from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.errors import typed
 
 __all__ = ["is_passed_on", "leads_to_the_same", "refuse_shared"]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 
 from nanobot_transcript.sql.contract import Parameters, Schema, SqliteText
-from nanobot_transcript.sql.postgres.matching import condition, kept
+from nanobot_transcript.sql.postgres.full_text import condition, kept
 from nanobot_transcript.sql.postgres.translation import Asked, Names, Translated, translated
 
 __all__ = ["Statements"]

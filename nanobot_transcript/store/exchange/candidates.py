@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.exchange.chat_logs import Clock, LogLine, Parser, text_line
 from nanobot_transcript.store.exchange.lines import Line, decoded, lines_of
-from nanobot_transcript.store.exchange.logs import Clock, LogLine, Parser, text_line
 from nanobot_transcript.store.exchange.report import ImportReport
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import HIDING, apply_edit, is_op

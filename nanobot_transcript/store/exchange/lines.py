@@ -8,7 +8,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from nanobot_transcript.errors import ImportFormatError
 from nanobot_transcript.store.contract import Progress
-from nanobot_transcript.store.exchange.logs import Clock, Parser, irc_line, text_line
+from nanobot_transcript.store.exchange.chat_logs import Clock, Parser, irc_line, text_line
 from nanobot_transcript.store.exchange.report import ImportFormat, ImportReport
 from nanobot_transcript.store.lines.codec import decode
 

@@ -4,7 +4,7 @@ import os
 import stat
 
 from nanobot_transcript.store.contract import VerifyReport
-from nanobot_transcript.store.jsonl.erase import is_json
+from nanobot_transcript.store.jsonl.erasure import is_json
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_op

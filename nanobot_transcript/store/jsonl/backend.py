@@ -18,15 +18,16 @@ from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.layout import Layout, stem_of
 from nanobot_transcript.files.replace import sweep
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
-from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
+from nanobot_transcript.store.jsonl import audit, maintenance, reader
 from nanobot_transcript.store.jsonl.bulk import JsonlBulk
 from nanobot_transcript.store.jsonl.changes import changes
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
-from nanobot_transcript.store.jsonl.copies import Copies
 from nanobot_transcript.store.jsonl.cursor import format_cursor
+from nanobot_transcript.store.jsonl.duplicates import Copies
+from nanobot_transcript.store.jsonl.fsync import FsyncPolicy, Syncer
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import Segments
-from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
+from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.jsonl.window import Window
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, ids_of
@@ -197,7 +198,7 @@ class JsonlBackend:
         return format_cursor(segments.stem, segments.end())
 
     def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
-        from nanobot_transcript.store.jsonl.follow import follow  # brings asyncio, which importing must not cost
+        from nanobot_transcript.store.jsonl.follower import follow  # brings asyncio, which importing must not cost
 
         return follow(self._chat(session_key).segments, after)
 
@@ -231,7 +232,7 @@ class JsonlBackend:
         found: list[Chat] = []
         for stem, paths in self._layout.files().items():
             size, last_write = _measure(paths)
-            key = keys.key_of(self._layout, stem) if size else None
+            key = key_of(self._layout, stem) if size else None
             if key is not None:
                 found.append(Chat(key, size, last_write))
         return sorted(found)
@@ -243,7 +244,7 @@ class JsonlBackend:
     def _refuse_nameless(self) -> None:
         """A transcript whose session key was lost with the hidden folder cannot be gone through with the others."""
         files = self._layout.files().items()
-        nameless = [stem for stem, paths in files if keys.key_of(self._layout, stem) is None and _measure(paths)[0]]
+        nameless = [stem for stem, paths in files if key_of(self._layout, stem) is None and _measure(paths)[0]]
         if nameless:
             raise StoreUnavailableError(
                 f"{self._layout.active(nameless[0])} has lost the name of its chat and was left alone"
@@ -267,13 +268,13 @@ class JsonlBackend:
             chat = self._chat(key)
             if self._is_empty(chat):
                 return
-            with upkeep.maintenance(chat.segments):
+            with maintenance.maintenance(chat.segments):
                 _heal(chat)
                 if not senders and before_ms is None:
                     report = self._remove(chat)
                 else:
-                    report = self._and_tell(chat, partial(upkeep.purge_lines, chat.segments, senders, before_ms))
-                upkeep.remember_purge(chat.segments)
+                    report = self._and_tell(chat, partial(maintenance.purge_lines, chat.segments, senders, before_ms))
+                maintenance.remember_purge(chat.segments)
             report.session_key = key
             reports.append(report)
 
@@ -283,7 +284,7 @@ class JsonlBackend:
         return reports
 
     def purged_at(self, session_key: str) -> float:
-        return upkeep.purged_at(self._chat(session_key).segments)
+        return maintenance.purged_at(self._chat(session_key).segments)
 
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
         wanted = session_keys if session_keys is not None else [chat.session_key for chat in self.chats()]
@@ -293,10 +294,10 @@ class JsonlBackend:
             chat = self._chat(key)
             if self._is_empty(chat):
                 return
-            with upkeep.maintenance(chat.segments):
+            with maintenance.maintenance(chat.segments):
                 _heal(chat)
-                report = self._and_tell(chat, partial(upkeep.apply_retention, chat.segments, retention))
-                report.erased_entries = upkeep.erase_hidden(chat.segments)
+                report = self._and_tell(chat, partial(maintenance.apply_retention, chat.segments, retention))
+                report.erased_entries = maintenance.erase_hidden(chat.segments)
             report.session_key = key
             reports.append(report)
 
@@ -311,7 +312,7 @@ class JsonlBackend:
             return report
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(upkeep.maintenance(chat.segments))
+                held.enter_context(maintenance.maintenance(chat.segments))
                 report.healed += chat.log.heal()
             except (StoreUnavailableError, StoreFullError):
                 report.read_only = True

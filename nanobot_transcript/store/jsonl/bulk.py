@@ -8,15 +8,15 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
 from nanobot_transcript.files.layout import Layout, stem_of
 from nanobot_transcript.store.contract import Line, Standing
-from nanobot_transcript.store.jsonl import keys, upkeep
+from nanobot_transcript.store.jsonl import maintenance, session_keys
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
-from nanobot_transcript.store.jsonl.copies import Copies
 from nanobot_transcript.store.jsonl.cursor import START, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.erase import is_json
+from nanobot_transcript.store.jsonl.duplicates import Copies
+from nanobot_transcript.store.jsonl.erasure import is_json
+from nanobot_transcript.store.jsonl.fsync import Syncer
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import Segments
-from nanobot_transcript.store.jsonl.sync import Syncer
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import id_keys
@@ -43,14 +43,14 @@ class JsonlBulk:
         """How far each transcript goes, and those of which a purge is all that is known."""
         files = self._layout.files()
         for stem in sorted({*files, *self._purged_stems()}):
-            key = keys.key_of(self._layout, stem)
+            key = session_keys.key_of(self._layout, stem)
             if key is not None:
                 yield self._standing(key, files.get(stem, []))
 
     def nameless(self) -> list[str]:
         """The files of transcripts that have lost the name of their chat."""
         files = self._layout.files().items()
-        lost = [paths for stem, paths in files if keys.key_of(self._layout, stem) is None]
+        lost = [paths for stem, paths in files if session_keys.key_of(self._layout, stem) is None]
         return [path for paths in lost for path in paths if _holds_something(path)]
 
     def end(self, session_key: str) -> str:
@@ -137,8 +137,8 @@ class JsonlBulk:
         """Note that something was purged then, unless that was done later, too."""
         segments = self._segments(session_key)
         self._layout.create()
-        keys.remember(self._layout, segments.stem, session_key)
-        upkeep.remember_purge(segments, moment_ms)
+        session_keys.remember(self._layout, segments.stem, session_key)
+        maintenance.remember_purge(segments, moment_ms)
 
     def note_write(self, session_key: str, moment_ms: float) -> None:
         """Let the last write have been then."""
@@ -164,7 +164,7 @@ class JsonlBulk:
                 continue
             size, written = size + status.st_size, max(written, status.st_mtime)
         try:
-            end, purged = self.end(session_key), upkeep.purged_at(self._segments(session_key))
+            end, purged = self.end(session_key), maintenance.purged_at(self._segments(session_key))
         except StoreError:
             end, purged = "", 0.0
         return Standing(session_key, end, size, written * 1000, purged)

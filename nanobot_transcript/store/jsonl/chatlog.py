@@ -12,17 +12,18 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.files.descriptors import open_read
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.lock import acquire
-from nanobot_transcript.store.jsonl import keys, tables
-from nanobot_transcript.store.jsonl.activefile import ActiveFile
+from nanobot_transcript.files.os_errors import store_error
+from nanobot_transcript.store.jsonl import id_tables
+from nanobot_transcript.store.jsonl.active_segment import ActiveFile
 from nanobot_transcript.store.jsonl.cursor import Place
-from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
-from nanobot_transcript.store.jsonl.indexing import add_lines, line_with
+from nanobot_transcript.store.jsonl.fsync import Syncer
+from nanobot_transcript.store.jsonl.id_table import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.lines import complete_end
-from nanobot_transcript.store.jsonl.sync import Syncer
-from nanobot_transcript.store.jsonl.unlocked import write_unlocked
+from nanobot_transcript.store.jsonl.segment_index import add_lines, line_with
+from nanobot_transcript.store.jsonl.session_keys import remember
+from nanobot_transcript.store.jsonl.unlocked_append import write_unlocked
 from nanobot_transcript.store.lines.codec import encode
 from nanobot_transcript.store.lines.ids import id_keys
 
@@ -189,7 +190,7 @@ class ChatLog:
                 os.ftruncate(self._file.descriptor, 0)  # room at once, although processes still have it open
                 for path in paths:
                     os.unlink(path)
-                tables.start_over(self._layout, self._stem, table.number)
+                id_tables.start_over(self._layout, self._stem, table.number)
                 os.unlink(self._path)  # last: from now on another process may begin anew
             except OSError as error:
                 store_error(error, self._path)
@@ -248,7 +249,7 @@ class ChatLog:
 
     def _open(self) -> None:
         self._file.open()
-        keys.remember(self._layout, self._stem, self._session_key)
+        remember(self._layout, self._stem, self._session_key)
 
     def _settle(self, size: int, wait: float | None) -> int | None:
         """Bring the id table up to the file, heal a torn tail, rotate. None = look again (the lock is free)."""
@@ -260,7 +261,7 @@ class ChatLog:
         if table is None or table.retired or table.indexed > size:
             if table is not None:
                 table.close()
-            table = tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
+            table = id_tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
             self._table = table
         if not self._closed_loaded and (missing := self._load_closed()):
             if wait is None:
@@ -293,10 +294,10 @@ class ChatLog:
             self._table = add_lines(table, self._file.descriptor, table.indexed, end)
             return True
         if background:
-            self._in_background("active", partial(tables.build_active, self._layout, self._stem, table.owner))
+            self._in_background("active", partial(id_tables.build_active, self._layout, self._stem, table.owner))
             return False
         try:
-            tables.build_active(self._layout, self._stem, table.owner)
+            id_tables.build_active(self._layout, self._stem, table.owner)
         except StoreBusyError:
             return False
         return True
@@ -304,9 +305,9 @@ class ChatLog:
     def _load_closed(self) -> list[int]:
         """Open the id tables of the closed segments that count; the numbers of those that must be built first."""
         missing: list[int] = []
-        for number in reversed(tables.horizon(self._layout, self._stem)):
+        for number in reversed(id_tables.horizon(self._layout, self._stem)):
             try:
-                table = tables.open_closed(self._layout, self._stem, number)
+                table = id_tables.open_closed(self._layout, self._stem, number)
             except (NewerFormatError, UnsafePathError):
                 table = None
             if table is not None:
@@ -321,7 +322,7 @@ class ChatLog:
         busy: list[int] = []
         for number in numbers:
             try:
-                self._closed += filter(None, [tables.build_closed(self._layout, self._stem, number)])
+                self._closed += filter(None, [id_tables.build_closed(self._layout, self._stem, number)])
             except StoreBusyError:
                 busy.append(number)
             except StoreError as error:
@@ -330,7 +331,7 @@ class ChatLog:
 
     def _build_closed_later(self, numbers: list[int]) -> None:
         for number in numbers:
-            table = tables.build_closed(self._layout, self._stem, number, wait=_BACKGROUND_WAIT)
+            table = id_tables.build_closed(self._layout, self._stem, number, wait=_BACKGROUND_WAIT)
             if table is None:
                 continue
             with self._mutex:
@@ -356,11 +357,11 @@ class ChatLog:
         """Close the active segment by its name alone.
 
         The next writer starts a new one and, holding the lock of that, moves the id table to the closed segment's name
-        (``tables.open_active``). So nothing is half done when this process dies here.
+        (``id_tables.open_active``). So nothing is half done when this process dies here.
         """
         if self._sync:
             os.fdatasync(self._file.descriptor)
-        number = tables.active_number(self._layout, self._stem, self._file.inode)
+        number = id_tables.active_number(self._layout, self._stem, self._file.inode)
         closed = self._layout.closed(self._stem, number)
         try:
             os.rename(self._path, closed)

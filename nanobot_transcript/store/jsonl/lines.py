@@ -1,10 +1,9 @@
 """Reading complete lines from a segment, forwards and backwards, without loading it whole."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
-
-from nanobot_transcript.store.jsonl.contains import contains
 
 __all__ = [
     "LARGE_BLOCK",
@@ -136,3 +135,24 @@ def grep(offset: int, block: bytes, needle: bytes) -> Iterator[Line]:
         end = len(block) if end < 0 else end
         yield offset + start, block[start:end]
         hit = block.find(needle, end)
+
+
+def contains(block: bytes, needle: bytes) -> bool:
+    """True when ``needle`` stands in ``block``."""
+    memmem = _memmem()
+    if memmem is None:
+        return needle in block
+    return memmem(block, len(block), needle, len(needle)) is not None
+
+
+@cache
+def _memmem() -> Callable[[bytes, int, bytes, int], int | None] | None:
+    try:
+        import ctypes  # only searches need it, and it takes milliseconds
+
+        function = ctypes.CDLL(None).memmem
+    except (ImportError, AttributeError, OSError):
+        return None
+    function.restype = ctypes.c_void_p
+    function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    return function

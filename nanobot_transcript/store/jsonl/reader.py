@@ -5,12 +5,12 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.contract import Hit, Page
-from nanobot_transcript.store.jsonl.copies import Copies, Places
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
+from nanobot_transcript.store.jsonl.duplicates import Copies, Places
+from nanobot_transcript.store.jsonl.escapes import candidates
 from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at, split
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
-from nanobot_transcript.store.jsonl.spelling import candidates
 from nanobot_transcript.store.lines.codec import decode, encode_text, json_fragment
 from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import id_keys, ids_of

@@ -6,11 +6,11 @@ from typing import Final
 
 from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.files.descriptors import open_read
-from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import Layout
-from nanobot_transcript.store.jsonl import tables
+from nanobot_transcript.files.os_errors import store_error
+from nanobot_transcript.store.jsonl import id_tables
 from nanobot_transcript.store.jsonl.cursor import Place
-from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, NewerFormatError, hash_key
+from nanobot_transcript.store.jsonl.id_table import DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.lines import (
     LARGE_BLOCK,
     Line,
@@ -95,7 +95,7 @@ class Segments:
                 return None
             inode = os.fstat(descriptor).st_ino
             try:
-                number = tables.active_number(self.layout, self.stem, inode, reading=True)
+                number = id_tables.active_number(self.layout, self.stem, inode, reading=True)
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -221,9 +221,9 @@ class Segments:
 
     def closed_tables(self) -> Iterator[IdTable]:
         """The id tables of the closed segments within the horizon, as far as they are there."""
-        for number in tables.horizon(self.layout, self.stem):
+        for number in id_tables.horizon(self.layout, self.stem):
             try:
-                table = tables.open_closed(self.layout, self.stem, number)
+                table = id_tables.open_closed(self.layout, self.stem, number)
             except (NewerFormatError, UnsafePathError):
                 continue
             if table is not None:

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.shape import looks_like_seconds
+from nanobot_transcript.store.arguments import looks_like_seconds
 
 __all__ = ["SLACK", "moment_of", "sort_key"]
 

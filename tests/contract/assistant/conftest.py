@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import QuestionStore
 

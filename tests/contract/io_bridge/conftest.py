@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.queues import Clocks
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.io_bridge import Limits, QueueStore, SqlQueueStore
 
 MakeStore = Callable[..., QueueStore]

@@ -9,7 +9,7 @@ from support.assistant_clients import Caller
 from support.hubs import listening
 
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.protocol.callers import Callers
 from transcript_mcp.assistant.protocol.connect import routes
 from transcript_mcp.assistant.questions.records import SqlQuestionStore

@@ -12,7 +12,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant

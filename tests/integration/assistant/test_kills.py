@@ -17,7 +17,7 @@ from support.assistant_clients import Caller, Page, answer_times, bare_relay, pa
 from support.waiting import PATIENCE
 
 from transcript_mcp.assistant.questions.values import Inquiry, Question
-from transcript_mcp.assistant.remote import RemoteDesk
+from transcript_mcp.assistant.remote_desk import RemoteDesk
 
 pytestmark = pytest.mark.soak
 

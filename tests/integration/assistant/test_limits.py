@@ -18,7 +18,7 @@ from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.threads import in_thread
-from transcript_mcp.assistant.protocol import aside, proto, wire
+from transcript_mcp.assistant.protocol import offload, proto, wire
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 REPLY = "/agentassistproto.SrvAgentAssistReply/AskQuestionReply"
@@ -93,7 +93,7 @@ async def test_only_what_is_read_in_no_time_is_read_at_once(
         beside.append(function)
         return await in_thread(function, *arguments)
 
-    monkeypatch.setattr(aside, "in_thread", noted)
+    monkeypatch.setattr(offload, "in_thread", noted)
     asked = {"ID": "q1", "UserToken": "test-token", "Wait": 0, "Request": {"Question": "Deploy?", "Timeout": 60}}
     status, _ = await post(hub, ASK, json.dumps(asked).encode().ljust(size), JSON)
     assert (status, wire.from_json in beside) == (200, read_aside)

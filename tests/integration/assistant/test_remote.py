@@ -20,7 +20,7 @@ from nanobot_transcript.errors import (
 )
 from transcript_mcp.assistant.protocol import proto
 from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question, text_of
-from transcript_mcp.assistant.remote import RemoteDesk
+from transcript_mcp.assistant.remote_desk import RemoteDesk
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.sdk.testing import InMemoryClient
@@ -181,7 +181,7 @@ async def test_a_wrong_token_and_an_unknown_id_are_told_as_such(tmp_path: Path) 
 async def test_what_keeps_a_hub_from_helping_is_told_when_its_time_is_over(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transcript_mcp.assistant.remote._BEYOND", 0.5)
+    monkeypatch.setattr("transcript_mcp.assistant.remote_desk._BEYOND", 0.5)
     desk = RemoteDesk(hub.url, "test-token")
     (tmp_path / "assistant.sqlite3").mkdir()
     await desk.ask(ASKED)

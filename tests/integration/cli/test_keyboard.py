@@ -10,8 +10,8 @@ pytest.importorskip("readline")
 
 TALK = """
 import asyncio, readline
-from nanobot_transcript.cli.demo_scene.keyboard import Keyboard
-from nanobot_transcript.cli.demo_scene.screen import Screen
+from nanobot_transcript.demo.keyboard import Keyboard
+from nanobot_transcript.demo.screen import Screen
 
 async def main():
     screen = Screen()

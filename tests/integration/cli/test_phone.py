@@ -14,7 +14,7 @@ from support.qr import read
 from support.waiting import PATIENCE
 from support.watched import Watched
 
-from nanobot_transcript.cli.phone import network_address
+from nanobot_transcript.cli.commands.serve.phone import network_address
 
 preload(*HUB)
 
@@ -72,7 +72,10 @@ def test_the_code_of_a_hub_whose_people_have_tokens_of_their_own_holds_none(
 )
 def test_no_code_is_drawn_that_no_camera_could_read(env: dict[str, str], variables: dict[str, str]) -> None:
     text = "http://192.168.1.20:8765/#/?token=0123456789abcdef0123456789abcdef"
-    draw = "import sys; from nanobot_transcript.cli.phone import drawn_on_terminal as drawn; print(drawn(sys.argv[1]))"
+    draw = (
+        "import sys; from nanobot_transcript.cli.commands.serve import phone; "
+        "print(phone.drawn_on_terminal(sys.argv[1]))"
+    )
     for given, is_drawn in (({}, True), (variables, False)):
         terminal = Watched([sys.executable, "-c", draw, text], env | given, terminal=True)
         assert terminal.end() == 0

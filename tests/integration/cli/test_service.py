@@ -11,7 +11,7 @@ from support.forking import HUB, Forked, preload
 from support.needs import lacks
 from support.waiting import PATIENCE
 
-from nanobot_transcript.cli.service_unit import Unit
+from nanobot_transcript.cli.commands.service.unit import Unit
 
 preload(*HUB)
 

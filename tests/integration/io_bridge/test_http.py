@@ -20,7 +20,7 @@ from support.mcp_client import connected
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.settings.opening import Opening
+from nanobot_transcript.settings.lazy_record import Opening
 from transcript_mcp.hub import create_app
 from transcript_mcp.io_bridge import Bridge
 from transcript_mcp.io_bridge.routes import Routes

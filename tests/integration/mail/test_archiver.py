@@ -19,7 +19,7 @@ from support.sizes import short_and_full
 from support.spawning import SpawnAction, spawning
 from support.waiting import PATIENCE
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.store import MailStore
 

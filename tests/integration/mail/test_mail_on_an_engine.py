@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nanobot_transcript.errors import ArchiveError
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive import doctor
 from transcript_mcp.mail.archive.rebuild import rebuild
 from transcript_mcp.mail.archive.repair import complete

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.door.identity import Caller
-from transcript_mcp.hub.plain import answer_plainly, fields_on_top, json_bytes, parsed
+from transcript_mcp.hub.plain_calls import answer_plainly, fields_on_top, json_bytes, parsed
 from transcript_mcp.sdk import Context, Image, Server, http_app
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 

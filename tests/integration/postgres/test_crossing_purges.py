@@ -11,7 +11,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript.record.postgres import purges
 from nanobot_transcript.record.postgres.record import PostgresRecord
 from nanobot_transcript.record.postgres.transcripts import barring_of
-from nanobot_transcript.store import shape
+from nanobot_transcript.store import arguments
 from nanobot_transcript.store.lines.ids import id_keys
 
 KEY = "feishu:oc_new"
@@ -34,7 +34,7 @@ def waits(record: PostgresRecord) -> bool:
 
 @pytest.mark.parametrize("key", [KEY, None], ids=["of the chat", "of all"])
 def test_a_purge_takes_what_is_being_handed_on_into_a_new_chat(postgres_place: str, key: str | None) -> None:
-    line = shape.entry("user", "a secret", "on_ada", "om_1", 1_760_000_000_000, {})
+    line = arguments.entry("user", "a secret", "on_ada", "om_1", 1_760_000_000_000, {})
     with opened(postgres_place) as writer, opened(postgres_place) as other, ThreadPoolExecutor(1) as pool:
         with writer.engine.connection() as connection, connection.transaction():
             writer.transcripts.append_all(connection, KEY, [(line, id_keys(line), barring_of(line, {}))], 0)

@@ -24,8 +24,8 @@ from nanobot_transcript.errors import StoreBusyError, StoreUnavailableError
 from nanobot_transcript.record import Record
 from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
 from nanobot_transcript.relevance import Decision, Reason, Stage
-from nanobot_transcript.sql.away import AwayError
 from nanobot_transcript.sql.contract import Schema
+from nanobot_transcript.sql.outage import AwayError
 from nanobot_transcript.sql.postgres.database import PostgresDatabase
 from nanobot_transcript.sql.postgres.engine import Engine
 from nanobot_transcript.sql.postgres.migrations import lock_number

@@ -17,7 +17,7 @@ from support.spools import until_empty
 from support.transcripts import acknowledged, assert_intact
 from support.worker import KEY
 
-from nanobot_transcript.record.spool.waiting import waiting_in
+from nanobot_transcript.record.spool.backlog import waiting_in
 
 
 @pytest.mark.parametrize("kills", short_and_full(3, 20))

@@ -10,7 +10,7 @@ from support.postgres import Cluster
 from support.waiting import until
 
 from nanobot_transcript.record import Record
-from nanobot_transcript.record.postgres import follow
+from nanobot_transcript.record.postgres import follower
 
 KEY = "feishu:oc_lost"
 
@@ -62,7 +62,7 @@ async def test_who_follows_is_given_what_comes_then(
 ) -> None:
     seen: list[str | None] = []
     ends: list[int] = []
-    cursor, behind = record.store.end(KEY), follow._behind
+    cursor, behind = record.store.end(KEY), follower._behind
 
     def looked(*asked: Any) -> Any:
         told = behind(*asked)
@@ -74,7 +74,7 @@ async def test_who_follows_is_given_what_comes_then(
         async for entry in record.store.follow(KEY, cursor):
             seen.append(entry["message_id"])  # noqa: PERF401 - it never ends
 
-    monkeypatch.setattr(follow, "_behind", looked)
+    monkeypatch.setattr(follower, "_behind", looked)
     following = asyncio.create_task(listen())
     await asyncio.to_thread(say, record, "om_5")
     await until(lambda: seen == ["om_5"])

@@ -16,8 +16,8 @@ from support.spools import until_empty
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreUnavailableError, TranscriptError
 from nanobot_transcript.record import Record
-from nanobot_transcript.record.spool.waiting import waiting_in
-from nanobot_transcript.sql.postgres.place import quoted
+from nanobot_transcript.record.spool.backlog import waiting_in
+from nanobot_transcript.sql.postgres.address import quoted
 
 KEY = "feishu:oc_1"
 SECRET = "s3cr3t-Pw"

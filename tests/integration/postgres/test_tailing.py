@@ -8,7 +8,7 @@ from support.places import open_record
 from support.postgres import Cluster
 from support.waiting import until
 
-from nanobot_transcript.cli import reading
+from nanobot_transcript.cli.commands import tail
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
@@ -25,7 +25,7 @@ async def test_who_watches_all_chats_goes_on_after_an_outage(server: Cluster, ca
                 other.store.append(key, "user", text, "on_ada", f"om_{text}")
 
         door = AsyncGroupTranscriptStore.over(record.store)
-        following = asyncio.create_task(reading._follow(door, [], {}, show, new_chats=True))
+        following = asyncio.create_task(tail._follow(door, [], {}, show, new_chats=True))
         await asyncio.to_thread(say, "feishu:oc_1", "before")
         await until(lambda: shown == ["feishu:oc_1 before"])
         await asyncio.to_thread(server.stop)

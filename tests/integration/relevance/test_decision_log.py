@@ -6,13 +6,13 @@ from pathlib import Path
 
 from support.waiting import PATIENCE
 
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 
 KEY = "feishu:oc_team"
 WRITER = """
 import sys
 from nanobot_transcript.relevance import Decision, Reason, Stage
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 log = FileDecisionLog(sys.argv[1], max_bytes=int(sys.argv[3]))
 for at in range(300):
     decision = Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, agent=sys.argv[2], message_id=f"om_{at}")

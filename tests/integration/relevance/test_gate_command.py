@@ -13,7 +13,7 @@ from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import RelevanceGate
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.relevance.options import STYLES
 
 KEY = "feishu:oc_team"

@@ -46,7 +46,7 @@ async def test_that_its_database_is_away_and_that_it_is_back_is_said_once(site: 
     unanswered = [line for line in loud if "cannot claim" in line]
     assert [line.rpartition(": ")[2] for line in unanswered] == ["the database is away"], loud
     assert [line.partition(": ")[0] for line in loud if line not in unanswered] == [
-        "nanobot_transcript.sql.postgres.outage"
+        "nanobot_transcript.sql.postgres.outage_log"
     ] * 2, loud
     assert log.count(f":{server.port}/postgres") == 2, "where it begins, and where it is away"
     assert "What is said is kept in" in log

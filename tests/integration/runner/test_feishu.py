@@ -23,7 +23,7 @@ from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, Resp
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.runner.agent_loop import LoopOptions
-from nanobot_transcript.runner.hosting import Agent
+from nanobot_transcript.runner.hosted_agent import Agent
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 from nanobot_transcript.runner.responders.openai_compatible import OpenAIOptions, OpenAIResponder
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder

@@ -14,7 +14,7 @@ from support.procs import until
 from support.waiting import PATIENCE
 
 from nanobot_transcript.cli import main
-from nanobot_transcript.cli.run_agents import chosen, compose
+from nanobot_transcript.cli.commands.run.agents import chosen, compose
 from nanobot_transcript.settings import load_settings
 from transcript_channels.simulator import ScriptedModel
 

@@ -15,7 +15,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.files.layout import Layout, stem_of
-from nanobot_transcript.store.jsonl.copies import Places
+from nanobot_transcript.store.jsonl.duplicates import Places
 from nanobot_transcript.store.jsonl.lines import line_at
 from nanobot_transcript.store.jsonl.segments import Segments
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.cli.serve import second_address
+from nanobot_transcript.cli.commands.serve.command import second_address
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.adapter import FILE, Target, target_from

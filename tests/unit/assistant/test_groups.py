@@ -14,7 +14,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.coordination.clock import Moment
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox, post_id_for
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.member_view import Member
 from transcript_mcp.assistant.group_cards import question_card

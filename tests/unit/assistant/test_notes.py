@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.questions.notes import Lent
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant

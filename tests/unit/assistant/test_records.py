@@ -11,7 +11,7 @@ from support.statements import statements_of
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Schema, Sql
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import End

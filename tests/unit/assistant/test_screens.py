@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.waiting import until
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.protocol import proto, wire
 from transcript_mcp.assistant.protocol.screens import Screen, Screens
 from transcript_mcp.assistant.questions.records import SqlQuestionStore

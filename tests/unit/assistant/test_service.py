@@ -16,7 +16,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant

@@ -12,7 +12,7 @@ from support.loop_clock import outlast
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from unit.cli.conftest import Run
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.cli import tables
-from nanobot_transcript.cli.output import amount, console, listed
-from nanobot_transcript.cli.tables import print_table
+from nanobot_transcript.cli.terminal import tables
+from nanobot_transcript.cli.terminal.output import amount, console, listed
+from nanobot_transcript.cli.terminal.tables import print_table
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +100,6 @@ def test_english_does_not_read_the_chinese_sentences(
     run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LANG", "en_US.UTF-8")
-    language = sys.modules["nanobot_transcript.cli.language"]
+    language = sys.modules["nanobot_transcript.cli.terminal.language"]
     monkeypatch.setattr(language, "_chinese", lambda: pytest.fail("read"))
     assert run("stats").out.startswith("chat ")

@@ -10,7 +10,7 @@ from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Decision
-from nanobot_transcript.sql.away import AwayError
+from nanobot_transcript.sql.outage import AwayError
 from nanobot_transcript.turns import AnswerClaims, is_answered
 
 

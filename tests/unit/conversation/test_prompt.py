@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.memory_chat import profile
 
-from nanobot_transcript.conversation.lines import Voices, encode, name_in
 from nanobot_transcript.conversation.prompt import ContextLimits, build_messages
+from nanobot_transcript.conversation.prompt_lines import Voices, encode, name_in
 from nanobot_transcript.identity import AgentProfile
 
 ALPHA = profile("Alpha", description="Plans and summarises.")

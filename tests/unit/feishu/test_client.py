@@ -25,8 +25,9 @@ from nanobot_transcript.errors import (
     RequestRefusedError,
     UnexpectedAnswerError,
 )
-from transcript_channels.feishu.answers import Answer, Patience, decode, failure
 from transcript_channels.feishu.client import Connections, FeishuClient
+from transcript_channels.feishu.responses import Answer, decode, failure
+from transcript_channels.feishu.retries import Patience
 
 PATH = "/open-apis/im/v1/chats"
 BAD_GATEWAY = httpx.Response(502, html="<html><body>Bad Gateway</body></html>")

@@ -21,7 +21,7 @@ from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.history import FeishuHistory, Span
-from transcript_channels.feishu.items import item_from_api
+from transcript_channels.feishu.history_items import item_from_api
 
 LIST = "/open-apis/im/v1/messages"
 START = 1_700_000_000_000

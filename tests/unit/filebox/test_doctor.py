@@ -3,7 +3,7 @@
 import pytest
 from support.mailboxes import Office, plant
 
-from nanobot_transcript.finding import Finding
+from nanobot_transcript.findings import Finding
 from transcript_mcp.filebox import ConfigSource
 from transcript_mcp.filebox.doctor import checks, token_checks
 

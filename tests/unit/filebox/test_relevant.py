@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.mailboxes import Office
 
-from nanobot_transcript.relevance.groups import with_context
+from nanobot_transcript.topics.group_talk import with_context
 from transcript_mcp.filebox import Mailbox
 from transcript_mcp.filebox.thread import entries
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.io_bridge import Bridge, Limits, SqlQueueStore
 
 MakeBridge = Callable[..., Bridge]

@@ -9,7 +9,7 @@ from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import QueueFullError, StoreError
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqlQueueStore
 from transcript_mcp.io_bridge.values import Direction, Item

@@ -14,7 +14,7 @@ from support.waiting import PATIENCE
 from unit.mail.conftest import in_a_file
 
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.settings.opening import Opening
+from nanobot_transcript.settings.lazy_record import Opening
 from transcript_mcp.mail.archive import doctor
 from transcript_mcp.mail.claims import guard_file
 from transcript_mcp.mail.claims.guard import Way, install_guard

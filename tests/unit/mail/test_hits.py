@@ -14,7 +14,7 @@ from support.engines import engine_of
 from support.examples import examples
 
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.search.hits import MOST_FOUND, Hit, Hits, search
 from transcript_mcp.mail.store import MailStore, index_messages
 

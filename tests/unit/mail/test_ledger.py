@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.errors import InvalidLetterError
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.claims.values import ClaimOptions

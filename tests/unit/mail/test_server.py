@@ -20,7 +20,7 @@ from unit.mail.conftest import in_a_file
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.settings.opening import Opening
+from nanobot_transcript.settings.lazy_record import Opening
 from transcript_mcp.mail.search.hits import MOST_FOUND
 from transcript_mcp.mail.server import build_server, service_from
 from transcript_mcp.mail.values import Draft, MailOptions

@@ -11,7 +11,7 @@ from support.stub_nanobot import group_event, sdk_object
 from support.waiting import PATIENCE
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.turns import AnswerClaims
 from transcript_channels.nanobot_host.gatekeeper import Turn
 from transcript_channels.nanobot_host.host import Host

@@ -7,7 +7,7 @@ import pytest
 
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.settings.groups import GroupsSettings
+from nanobot_transcript.settings.sections.groups import GroupsSettings
 from transcript_channels.nanobot_host.inbound import PrivateChats, plain
 from transcript_channels.nanobot_host.turns import Turns
 

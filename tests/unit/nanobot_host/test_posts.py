@@ -16,7 +16,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
-from transcript_channels.nanobot_host.beside import FeishuSpeaker
+from transcript_channels.nanobot_host.channel_tasks import FeishuSpeaker
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.simulator import FeishuSimulator
 

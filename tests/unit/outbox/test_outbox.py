@@ -11,7 +11,7 @@ from unit.outbox.conftest import in_a_file
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownPostError
-from nanobot_transcript.outbox import Action, Job, Outbox, Receipt, answering, offers
+from nanobot_transcript.outbox import Action, Job, Outbox, Receipt, offers, replies
 
 KEY = "feishu:oc_1"
 OTHER = "feishu:oc_2"
@@ -64,9 +64,9 @@ def test_an_answer_to_a_post_that_is_erased_meanwhile_is_none(outbox: Outbox) ->
     said, pressed = offers.of_reply(reply(reply_to="om_1"), None), offers.of_action(Action("om_1", {"ok": 1}), 1)
     for offer in (said, pressed):
         assert offer is not None
-        assert outbox._database.read(lambda db, offer=offer: answering.is_wanted(db, offer), False)
+        assert outbox._database.read(lambda db, offer=offer: replies.is_wanted(db, offer), False)
     outbox.forget(session_key=KEY)
-    assert [outbox._database.write(lambda db, offer=offer: answering.keep(db, offer)) for offer in (said, pressed)] == [
+    assert [outbox._database.write(lambda db, offer=offer: replies.keep(db, offer)) for offer in (said, pressed)] == [
         False,
         False,
     ]

@@ -15,8 +15,7 @@ from unit.record.conftest import MakeProcess
 
 from nanobot_transcript import GroupTranscriptStore, StoreFullError, StoreUnavailableError
 from nanobot_transcript.record.spool.backend import SpooledBackend
-from nanobot_transcript.record.spool.checking import check
-from nanobot_transcript.record.spool.waiting import Waiting, waiting_in
+from nanobot_transcript.record.spool.backlog import Waiting, check, waiting_in
 from nanobot_transcript.store.lines.codec import decode
 
 OTHER = "feishu:oc_2"

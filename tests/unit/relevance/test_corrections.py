@@ -6,7 +6,7 @@ import pytest
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import Decision, GateOptions, Reason, RelevanceGate, Stage
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.relevance.tally import Tally, tallies_since
 
 ALPHA = AgentProfile("Alpha", ids=frozenset({"b1"}), description="Plans releases.")

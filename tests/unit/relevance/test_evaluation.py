@@ -8,7 +8,7 @@ from nanobot_transcript.errors import ImportFormatError, NothingFoundError
 from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.evaluation.baselines import BASELINES
 from nanobot_transcript.relevance.evaluation.irc import read_logs
-from nanobot_transcript.relevance.evaluation.run import evaluate
+from nanobot_transcript.relevance.evaluation.log_evaluation import evaluate
 from nanobot_transcript.relevance.evaluation.scores import Counts, scores
 from nanobot_transcript.relevance.evaluation.task import cases, names
 

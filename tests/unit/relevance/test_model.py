@@ -8,10 +8,10 @@ import pytest
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.relevance.candidates import SIGNS
+from nanobot_transcript.relevance.explanations import WORDS, in_words
 from nanobot_transcript.relevance.features import NAMES
-from nanobot_transcript.relevance.links import PAIRS
 from nanobot_transcript.relevance.model import FORMAT, Model, shipped_model
-from nanobot_transcript.relevance.words import WORDS, in_words
+from nanobot_transcript.relevance.reply_links import PAIRS
 
 TREE = [0, 1.0, -1.0, [1, 0.5, 0.0, 2.0, 1.0], 0.0]
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot_transcript.relevance import SENTENCES, Reason, Stage
+from nanobot_transcript.relevance import Reason, Stage
+from nanobot_transcript.relevance.decision import SENTENCES
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 

@@ -11,7 +11,7 @@ from support.readonly import read_only
 from nanobot_transcript.errors import ImportFormatError, StoreBusyError, StoreUnavailableError
 from nanobot_transcript.relevance import GateOptions, Prompt, RelevanceGate
 from nanobot_transcript.relevance.decision import Reason
-from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer, RecordedJudge, Recording, key_of
+from nanobot_transcript.relevance.evaluation.recorded_answers import RecordedAnswer, RecordedJudge, Recording, key_of
 
 PROMPT = Prompt("You decide.", '{"new_message": "so?"}')
 KEY = key_of(PROMPT, "m")

@@ -8,7 +8,7 @@ from support.waiting import until
 
 from nanobot_transcript.errors import ResponderError, StoreFullError
 from nanobot_transcript.relevance import Prompt
-from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer
+from nanobot_transcript.relevance.evaluation.recorded_answers import RecordedAnswer
 from nanobot_transcript.relevance.evaluation.recorder import AT_ONCE, IN_A_ROW, record
 from nanobot_transcript.relevance.openai_judge import Reply
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.relevance.tally import Tally, Verdict, tallies_since, verdicts_since
 
 KEY, OTHER = "feishu:oc_team", "feishu:oc_other"

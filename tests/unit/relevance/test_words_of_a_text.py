@@ -7,16 +7,16 @@ from importlib.resources import files
 import pytest
 
 from nanobot_transcript.relevance import nearness
-from nanobot_transcript.relevance.calls import NOT_NAMED, call_of
-from nanobot_transcript.relevance.cues import opening
-from nanobot_transcript.relevance.links import Links, links, pairs
+from nanobot_transcript.relevance.dialogue import Turn
+from nanobot_transcript.relevance.expertise import affinities, is_general, topics
 from nanobot_transcript.relevance.model import shipped_model
+from nanobot_transcript.relevance.name_calls import NOT_NAMED, call_of
 from nanobot_transcript.relevance.nearness import closeness
+from nanobot_transcript.relevance.opening_words import opening
 from nanobot_transcript.relevance.phrases import Phrases, grams
-from nanobot_transcript.relevance.requests import asks_anybody, tells_to_stop, wording
-from nanobot_transcript.relevance.scene import Turn
+from nanobot_transcript.relevance.reply_links import Links, links, pairs
+from nanobot_transcript.relevance.request_words import asks_anybody, tells_to_stop, wording
 from nanobot_transcript.relevance.text import terms
-from nanobot_transcript.relevance.topics import affinities, is_general, topics
 
 MINUTE = 60_000
 

@@ -16,7 +16,7 @@ from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.choice import ClaimOpen
-from nanobot_transcript.runner.hosting import Agent
+from nanobot_transcript.runner.hosted_agent import Agent
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
 from nanobot_transcript.runner.runner import Runner

@@ -12,7 +12,7 @@ from support.waiting import until
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import DeliveryError, ResponderError
 from nanobot_transcript.runner.agent_loop import LoopOptions
-from nanobot_transcript.runner.replying import AnswerLimits
+from nanobot_transcript.runner.reply_stream import AnswerLimits
 from nanobot_transcript.runner.responders.scripted import ScriptedResponder
 
 Pause = Callable[[], Awaitable[object]]

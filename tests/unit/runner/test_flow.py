@@ -6,9 +6,9 @@ import pytest
 from support.waiting import PATIENCE
 
 from nanobot_transcript.runner.bus import Pipe
-from nanobot_transcript.runner.lanes import Lanes
+from nanobot_transcript.runner.chat_queues import Lanes
 from nanobot_transcript.runner.live_text import LiveText
-from nanobot_transcript.runner.sessions import Sessions
+from nanobot_transcript.runner.memory import Sessions
 
 
 async def test_a_pipe_ends_when_it_is_closed_and_empty() -> None:

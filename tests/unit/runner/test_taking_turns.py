@@ -13,7 +13,7 @@ from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, RelevanceGate, Stage
 from nanobot_transcript.relevance.choice import ClaimOpen
-from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
 

@@ -25,11 +25,11 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant.protocol import frames, proto, wire
-from transcript_mcp.assistant.protocol.aside import Aside
-from transcript_mcp.assistant.protocol.ids import ShownIds
 from transcript_mcp.assistant.protocol.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
+from transcript_mcp.assistant.protocol.offload import Aside
 from transcript_mcp.assistant.protocol.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.protocol.screens import Screens
+from transcript_mcp.assistant.protocol.shown_ids import ShownIds
 from transcript_mcp.assistant.protocol.sockets import Sockets
 from transcript_mcp.assistant.questions.rules import clean_name
 from transcript_mcp.assistant.questions.service import Assistant

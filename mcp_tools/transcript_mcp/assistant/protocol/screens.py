@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
 from transcript_mcp.assistant.protocol import frames, proto, wire
-from transcript_mcp.assistant.protocol.aside import Aside
-from transcript_mcp.assistant.protocol.ids import ShownIds
+from transcript_mcp.assistant.protocol.offload import Aside
+from transcript_mcp.assistant.protocol.shown_ids import ShownIds
 from transcript_mcp.assistant.questions.rules import clean_name
 from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.questions.values import (

@@ -7,8 +7,8 @@ from typing import Final
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from transcript_mcp.assistant.protocol import proto, wire
-from transcript_mcp.assistant.protocol.aside import Aside
 from transcript_mcp.assistant.protocol.limits import LARGEST, MOST_VALUES, SMALL
+from transcript_mcp.assistant.protocol.offload import Aside
 from transcript_mcp.assistant.protocol.screens import REPLIES, Screen, Screens
 
 __all__ = ["Sockets"]

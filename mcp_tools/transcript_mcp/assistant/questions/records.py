@@ -27,7 +27,7 @@ from transcript_mcp.assistant.questions.values import (
 )
 
 if TYPE_CHECKING:
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.sql.location import Shelf
 
 __all__ = ["SqlQuestionStore"]
 

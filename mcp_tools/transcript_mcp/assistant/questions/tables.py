@@ -9,12 +9,12 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from nanobot_transcript.scripts import DENSE
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
+from nanobot_transcript.unicode_text import DENSE
 
 if TYPE_CHECKING:
     from nanobot_transcript.sql.contract import Database
-    from nanobot_transcript.sql.dialect import Shelf
+    from nanobot_transcript.sql.location import Shelf
 
 __all__ = ["SCHEMA", "expression", "index", "index_later", "index_new", "is_indexed", "opened"]
 

@@ -4,8 +4,8 @@ import difflib
 from typing import Any, Final
 
 from nanobot_transcript.errors import InvalidLetterError, UnregisteredAgentError
-from nanobot_transcript.scripts import folded
 from nanobot_transcript.sql.contract import Row, Sql
+from nanobot_transcript.unicode_text import folded
 from transcript_mcp.mail.agents import names
 from transcript_mcp.mail.agents import registry as agents
 from transcript_mcp.mail.values import Agent, Project

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
-from nanobot_transcript.scripts import folded
+from nanobot_transcript.unicode_text import folded
 from transcript_mcp.mail.agents.words import ADJECTIVES, NOUNS
 
 __all__ = [

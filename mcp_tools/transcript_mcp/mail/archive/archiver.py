@@ -25,7 +25,7 @@ from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.sql.contract import Database
-from nanobot_transcript.sql.dialect import Shelf
+from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.mail.archive.jobs import outcome
 from transcript_mcp.mail.store import MailStore
 

@@ -15,7 +15,7 @@ import pygit2
 
 from nanobot_transcript.errors import ArchiveError, TranscriptError
 from nanobot_transcript.files.lock import is_held
-from nanobot_transcript.finding import Finding
+from nanobot_transcript.findings import Finding
 from nanobot_transcript.sql.contract import Database, Sql
 from transcript_mcp.mail.agents import projects
 from transcript_mcp.mail.archive import jobs, snapshots

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.files.descriptors import NOT_PLAIN, enter_made, root_folder, to_read, to_write_anew
-from nanobot_transcript.files.failures import LINK
+from nanobot_transcript.files.os_errors import LINK
 
 __all__ = ["WorkTree", "split"]
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.files.descriptors import NOT_PLAIN, enter, root_folder, to_read
-from nanobot_transcript.files.failures import LINK, store_error
+from nanobot_transcript.files.os_errors import LINK, store_error
 from nanobot_transcript.files.replace import force_folder, write_whole
 from transcript_mcp.mail.messages.image_links import ImageLink, image_links
 

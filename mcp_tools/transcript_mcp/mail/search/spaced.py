@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
-from nanobot_transcript.scripts import DENSE
+from nanobot_transcript.unicode_text import DENSE
 
 __all__ = ["APART", "spaced", "without_embedded"]
 

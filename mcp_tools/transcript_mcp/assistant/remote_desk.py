@@ -1,0 +1,189 @@
+"""The desk of another process or machine: agents ask here, and the questions go over Connect to a hub.
+
+Speaks the protocol of the original's adapter, so that it works with the original's server, too.
+"""
+
+import asyncio
+import io
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import aiohttp
+from google.protobuf.message import Message
+
+from nanobot_transcript.errors import (
+    HubUnreachableError,
+    InvalidQuestionError,
+    TokenRefusedError,
+    TranscriptError,
+    UnknownQuestionError,
+)
+from nanobot_transcript.settings.hub_address import no_hub_at
+from transcript_mcp.assistant.protocol import frames, proto, wire
+from transcript_mcp.assistant.protocol.limits import LARGEST
+from transcript_mcp.assistant.questions.rules import checked, group_chat
+from transcript_mcp.assistant.questions.values import Content, Inquiry, Question, State, text_of
+
+__all__ = ["RemoteDesk"]
+
+_CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
+_BEYOND: Final = 30.0
+"""Seconds that a hub which is away may take longer than the question."""
+
+_AGAIN: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
+_STATES: Final[Mapping[str, State]] = {
+    "timeout": "timeout",
+    "cancelled": "cancelled",
+    "withdrawn": "withdrawn",
+}
+_ERRORS: Final[Mapping[str, type[TranscriptError]]] = {
+    "unauthenticated": TokenRefusedError,
+    "not_found": UnknownQuestionError,
+    "invalid_argument": InvalidQuestionError,
+}
+
+
+class _AwayError(aiohttp.ClientConnectionError):
+    """The hub is there, and cannot help now: it stops, or nothing can be written there. ``refusal`` says which."""
+
+    def __init__(self, refusal: TranscriptError) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+class RemoteDesk:
+    """A desk at ``url`` (``http://host:port``); ``token`` says whose questions these are."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._token = token
+        self._asked: dict[str, Question] = {}
+
+    async def ask(self, question: Question) -> Inquiry:
+        """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
+        question = checked(question)
+        group_chat(question.chat or "")  # the hub finds the key; what is none is refused before it goes there
+        self._asked[question.id] = question
+        return Inquiry(question, 0, time.time(), "waiting")
+
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry:
+        """See ``Assistant.wait``. A hub that goes away meanwhile is asked again with the same id."""
+        question = self._asked.get(id)
+        known = question or Question(scope, id, "question", "", timeout=86_400)
+        message = self._message(known, seconds, asks=question is not None)
+        method = known.said_as or "AskQuestion"
+        answer = await self._persistently(method, message, known.timeout if seconds is None else seconds)
+        record = _record(known, answer)
+        if record.state != "waiting":
+            self._asked.pop(id, None)
+        return record
+
+    async def withdraw(self, scope: str, id: str) -> Inquiry:
+        """See ``Assistant.withdraw``."""
+        message = proto.AskQuestionRequest(ID=id, UserToken=self._token)
+        answer = await self._call("Withdraw", message)
+        known = self._asked.pop(id, None) or Question(scope, id, "question", "")
+        return _record(known, answer)
+
+    async def answer(self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str) -> None:
+        """See ``Assistant.answer``; what came of it, ``wait`` tells."""
+        del scope, where  # the token stands for the one, and the protocol has no place for the other
+        message = proto.AskQuestionResponse(ID=id, Meta={"nickname": by}, contents=frames.wire_contents(contents))
+        for delay in (*_AGAIN, None):
+            try:
+                await self._persistently("SrvAgentAssistReply/AskQuestionReply", message, _BEYOND)
+                return
+            except UnknownQuestionError:  # whoever asked may be on the way still
+                if delay is None:
+                    raise
+                await asyncio.sleep(delay)
+
+    async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]:
+        """None: the hub has put them into the answer."""
+        del record
+        return ()
+
+    def delivered(self, record: Inquiry, *, arrived: bool) -> None:
+        """The hub knows it from its connection."""
+
+    def _message(self, question: Question, seconds: float | None, *, asks: bool) -> frames.RequestMessage:
+        request = frames.request_of(question)
+        if not asks:
+            request = proto.AskQuestionRequest(ID=question.id)
+        elif question.chat is not None and isinstance(request, proto.AskQuestionRequest):
+            # here and not in frames: pages are not told in which group it is
+            request.Request.Chat = question.chat
+        request.UserToken = self._token
+        if seconds is not None:
+            request.Wait = int(seconds)
+        return request
+
+    async def _persistently(self, method: str, message: Message, seconds: float) -> proto.AskQuestionResponse:
+        reached, until = False, time.monotonic() + seconds + _BEYOND
+        for attempt in range(1_000_000):
+            try:
+                return await self._call(method, message)
+            except aiohttp.ClientConnectorError as error:
+                if not reached or time.monotonic() > until:
+                    raise self._unreachable() from error
+            except (aiohttp.ClientError, OSError) as error:
+                reached = True  # it was there, and the line broke
+                if time.monotonic() > until:
+                    raise (error.refusal if isinstance(error, _AwayError) else self._unreachable()) from error
+            await asyncio.sleep(_AGAIN[min(attempt, len(_AGAIN) - 1)])
+        raise self._unreachable()
+
+    async def _call(self, method: str, message: Message) -> proto.AskQuestionResponse:
+        path = method if "/" in method else f"SrvAgentAssist/{method}"
+        url = f"{self._url}/agentassistproto.{path}"
+        headers = {
+            "Content-Type": "application/proto",
+            "Connect-Protocol-Version": "1",
+            "Authorization": f"Bearer {self._token}",
+        }
+        async with (
+            aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=LARGEST) as http,
+            http.post(url, data=io.BytesIO(message.SerializeToString()), headers=headers) as response,
+        ):
+            body = await response.read()
+        if response.status == 503:
+            raise _AwayError(self._refusal(response.status, body))
+        if response.status != 200:
+            raise self._refusal(response.status, body)
+        try:
+            return wire.decoded(proto.AskQuestionResponse, body)
+        except wire.UnreadableError as error:
+            raise HubUnreachableError(
+                f"Something answers at {self._url}, but it is not a hub.", hint="Correct the host and the port."
+            ) from error
+
+    def _refusal(self, status: int, body: bytes) -> TranscriptError:
+        try:
+            error = json.loads(body)
+            kind, sentence = _ERRORS.get(error["code"], HubUnreachableError), str(error["message"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return HubUnreachableError(
+                f"The hub at {self._url} answered {status}.", hint="Check that it is a hub, and read its log."
+            )
+        hint = "Correct the token." if kind is TokenRefusedError else ""
+        return kind(sentence, hint=hint)
+
+    def _unreachable(self) -> HubUnreachableError:
+        return no_hub_at(self._url, "the host and the port")
+
+
+def _record(question: Question, answer: proto.AskQuestionResponse) -> Inquiry:
+    contents = frames.reply_of(answer)
+    code, status = answer.Meta.get("error", ""), answer.Meta.get("status", "answered")
+    state: State = "waiting" if status == "waiting" else "notified" if status == "notified" else "answered"
+    if answer.IsError:
+        if code == "no_clients":
+            raise InvalidQuestionError(
+                "Nobody has a page open to see the question.", hint="Tell your user, and end your turn."
+            )
+        if code == "invalid_request":
+            raise InvalidQuestionError(text_of(contents))
+        state = _STATES.get(code, "refused")  # an error of a client, which hubs of the original hand on as it stands
+    return Inquiry(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)

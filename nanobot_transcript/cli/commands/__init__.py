@@ -1,0 +1,1 @@
+"""The commands: each module, or package, is named as its command."""

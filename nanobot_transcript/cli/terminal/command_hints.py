@@ -1,0 +1,51 @@
+"""Commands that a hint names, such that they can be copied: with the ``--config`` and ``--store`` that were given."""
+
+import shlex
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from nanobot_transcript.cli.terminal.language import said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["again", "elsewhere", "given"]
+
+
+class _Given(NamedTuple):
+    config: "Path | None" = None
+    store: "Path | None" = None
+
+
+_NOTHING: Final = _Given()
+_GIVEN: ContextVar[_Given] = ContextVar("given", default=_NOTHING)
+
+
+@contextmanager
+def given(config: "Path | None", store: "Path | None") -> "Iterator[None]":
+    """Hints that are made in here name commands with these options."""
+    token = _GIVEN.set(_Given(config, store))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def again(command: str, *names: str) -> str:
+    """A command of ours as a shell takes it, with what it is given and with the options of the one that runs.
+
+    >>> again("gate explain", "feishu:oc_1", "om_1")
+    'nanobot-transcript gate explain feishu:oc_1 om_1'
+    """
+    options = [("--config", _GIVEN.get().config), ("--store", _GIVEN.get().store)]
+    told = [word for name, path in options if path is not None for word in (name, str(path))]
+    return " ".join(["nanobot-transcript", command, *map(shlex.quote, [*names, *told])])
+
+
+def elsewhere() -> str:
+    """What to try where the record may be another one: a sentence, empty where its place was given."""
+    if _GIVEN.get() != _NOTHING:
+        return ""
+    return said("If it is somewhere else, pass its folder with --store DIR, or the bots' settings with --config FILE.")

@@ -1,0 +1,40 @@
+"""A schema that somebody makes for a while, such as a demo, and removes with all that is in it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.engine import Engine
+from nanobot_transcript.sql.postgres.errors import may_make_schemas
+
+__all__ = ["drop_schema", "make_schema"]
+
+
+def make_schema(address: str, schema: str) -> None:
+    """Make it, with the tables of a record. Raises StoreError kinds where that cannot be."""
+    with _engine(address, schema) as engine:
+        try:
+            engine.write(RECORD, lambda connection: None)
+        except StoreError as error:
+            granted = may_make_schemas(engine.place)
+            if error.hint.startswith(granted):
+                error.hint = granted  # to make this one for them is no use: it has another name each time
+            raise
+
+
+def drop_schema(address: str, schema: str) -> None:
+    """Remove it with everything in it, for good. Raises StoreError kinds where that cannot be."""
+    with _engine(address, schema) as engine, engine.connection() as connection:
+        connection.execute(cast("Any", f"DROP SCHEMA IF EXISTS {engine.place.quoted_schema} CASCADE"))
+
+
+@contextmanager
+def _engine(address: str, schema: str) -> Iterator[Engine]:
+    engine = Engine(Place(address, schema))
+    try:
+        yield engine
+    finally:
+        engine.close()

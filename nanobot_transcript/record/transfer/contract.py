@@ -1,0 +1,181 @@
+"""What a place must offer so that a record can be moved out of it, or into it."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Protocol
+
+from nanobot_transcript.coordination.contract import KeptMark
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.record.contract import Record
+from nanobot_transcript.record.transfer.waypoint import MOVED, Waypoint, said_as
+from nanobot_transcript.sql.contract import Database
+from nanobot_transcript.store.contract import Line, Standing
+from nanobot_transcript.store.lines.fold import is_op
+from nanobot_transcript.store.lines.ids import ids_of
+
+__all__ = ["DecisionRecords", "MarkRows", "Place", "Spelled", "Transcripts"]
+
+
+class Spelled(NamedTuple):
+    """A line, the cursor behind it in its source, and how our stores spell it."""
+
+    cursor: str
+    entry: Entry
+    body: bytes
+
+
+class Transcripts(Protocol):
+    """Transcripts as a whole. Plain calls; they raise StoreError kinds."""
+
+    def standings(self) -> Iterator[Standing]:
+        """How far each transcript goes, and those of which a purge is all that is known."""
+        ...
+
+    def end(self, session_key: str) -> str:
+        """The cursor behind the last line."""
+        ...
+
+    def start(self, session_key: str) -> str:
+        """The cursor in front of the first line."""
+        ...
+
+    def lines(self, session_key: str, after: str | None, upto: str | None = None) -> Iterator[Line]:
+        """Every line behind a cursor, as far as another one."""
+        ...
+
+    def bodies(self, session_key: str, after: str) -> Iterator[tuple[str, bytes]]:
+        """The bytes of every line behind a cursor, without an end and without knowing what they say, and the cursor
+        behind each.
+        """
+        ...
+
+    def line_at(self, session_key: str, cursor: str) -> Entry | None:
+        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError where the cursor cannot be of
+        this transcript.
+        """
+        ...
+
+    def hidden(self, session_key: str) -> set[str]:
+        """Every id of the messages that were recalled or redacted."""
+        ...
+
+    def knows(self, session_key: str, message_id: str, key: str) -> bool:
+        """Whether a line about a message stands under this key in the index."""
+        ...
+
+    def note_purge(self, session_key: str, moment_ms: float) -> None:
+        """Note that something was purged then, unless that was done later, too."""
+        ...
+
+
+class MarkRows(Protocol):
+    """Marks by the digests of their names."""
+
+    def kept(self) -> Iterator[KeptMark]:
+        """Every mark but those of kind ``moved``; what was put last comes last."""
+        ...
+
+    def keep(self, mark: KeptMark) -> None:
+        """Put a mark."""
+        ...
+
+    def find(self, kind: str, digest: str) -> dict[str, Any] | None:
+        """The document of a mark; None when there is none that this version understands."""
+        ...
+
+    def each(self, kind: str) -> Iterator[dict[str, Any]]:
+        """All documents of a kind."""
+        ...
+
+
+class DecisionRecords(Protocol):
+    """Decisions as they were noted."""
+
+    def chats(self) -> list[str]:
+        """The session keys of all chats about which something was decided."""
+        ...
+
+    def records(self, session_key: str) -> list[dict[str, Any]]:
+        """Everything that was noted about a chat, oldest first."""
+        ...
+
+    def fitting(self, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Of the records of a chat, the newest that there is room for."""
+        ...
+
+    def add(self, session_key: str, records: Sequence[dict[str, Any]]) -> None:
+        """Note what was decided elsewhere."""
+        ...
+
+
+class Place(ABC):
+    """One of the two places of a move. ``identity`` is the same for the same place in every process."""
+
+    record: Record
+    identity: str
+    transcripts: Transcripts
+    marks: MarkRows
+    decisions: DecisionRecords
+    posts: Database
+    """The tables of the outbox."""
+    atomic: bool
+    """True where a waypoint is kept together with the lines before it, or neither is."""
+
+    def __init__(self) -> None:
+        self.standing: Counter[str] = Counter()
+        """The lines, as said, that stand in the chat besides those that were carried for certain."""
+
+    def waypoints(self, origin: str) -> dict[str, Waypoint]:
+        """How far each chat has been carried from there."""
+        found = (Waypoint.of(document) for document in self.marks.each(MOVED))
+        return {waypoint.chat: waypoint for waypoint in found if waypoint is not None and waypoint.origin == origin}
+
+    def keep(self, waypoint: Waypoint) -> None:
+        """Remember how far a chat has been carried."""
+        self.marks.keep(waypoint.as_mark())
+
+    def nameless(self) -> list[str]:
+        """What looks like transcripts and has lost the name of its chat."""
+        return []
+
+    @abstractmethod
+    def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
+        """Append lines as they are, and keep the waypoint behind them; the last one was written at that time. Returns
+        for how many there was room at once: none where somebody else has written behind the waypoint.
+        """
+
+    @abstractmethod
+    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
+        """Record those of the lines that are not there, as any writer would, and keep the waypoint behind them. Returns
+        how many were not there.
+        """
+
+    def behind(self, session_key: str, after: str, upto: str | None = None) -> list[Entry]:
+        """The lines behind a cursor."""
+        lines = self.transcripts.lines(session_key, after, upto)
+        return [line.entry for line in lines if line.entry is not None]
+
+    def not_there(self, lines: Sequence[Spelled]) -> list[Entry]:
+        """Those of the lines that are not among ``standing``. Messages with an id are left to the store."""
+        return [line.entry for line in lines if not self._stands(line.entry)]
+
+    def _stands(self, entry: Entry) -> bool:
+        has_id = not is_op(entry) and ids_of(entry)
+        if has_id or not self.standing[told := said_as(entry)]:
+            return False
+        self.standing[told] -= 1
+        return True
+
+    def alone(self, part: str) -> AbstractContextManager[object]:
+        """Keep other processes from moving this part here. Raises StoreBusyError while one does."""
+        return nullcontext()
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Have on the disk what was brought, as far as the place has a say in that."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the place for others to move into; the record stays open."""

@@ -1,0 +1,73 @@
+"""A folder as one of the places of a move."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from nanobot_transcript.coordination.files.marks import FileMarks
+from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.outbox.outbox import tables_at
+from nanobot_transcript.record.files import FilesRecord
+from nanobot_transcript.record.transfer.contract import Place, Spelled
+from nanobot_transcript.record.transfer.waypoint import Waypoint
+from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
+from nanobot_transcript.store.jsonl.backend import JsonlBackend
+
+__all__ = ["FolderPlace"]
+
+
+class FolderPlace(Place):
+    """The record in a folder. As a target it is held by one process alone: StoreBusyError for the next one."""
+
+    atomic = False
+
+    def __init__(self, record: FilesRecord, *, is_target: bool) -> None:
+        super().__init__()
+        backend = record.store.backend
+        assert isinstance(backend, JsonlBackend)
+        self.record = record
+        self.identity = f"folder:{record.base.resolve()}"
+        self.marks = FileMarks(record.base)
+        self.decisions = FileDecisionLog(record.base)
+        self.posts = tables_at(record.base)
+        self._backend: JsonlBackend = backend
+        self.transcripts = self._bulk = backend.in_bulk()
+        self._held: ExitStack = ExitStack()
+        if is_target:
+            layout = Layout(record.base)
+            layout.create()
+            self._held.enter_context(exclusive(layout.lock("record", "moving"), 0, "moving a record into this folder"))
+
+    def nameless(self) -> list[str]:
+        """See ``Place.nameless``."""
+        return self._bulk.nameless()
+
+    def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
+        """See ``Place.append``. Whoever dies between the lines and the waypoint leaves it to the next one to see that
+        they are there.
+        """
+        done = self._bulk.extend(at.chat, [line.body for line in lines], at.target)
+        if done is None:
+            return 0, at
+        count, cursor = done
+        last = lines[count - 1]
+        waypoint = at.moved(last.cursor, cursor, count, last.entry)
+        self.keep(waypoint)
+        self._bulk.note_write(at.chat, written_ms)
+        return count, waypoint
+
+    def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
+        """See ``Place.merge``."""
+        added = sum(self._backend.write_each(at.chat, self.not_there(lines)))
+        last = lines[-1]
+        waypoint = at.moved(last.cursor, self._bulk.end(at.chat), len(lines), last.entry)
+        self.keep(waypoint)
+        return added, waypoint
+
+    def settle(self) -> None:
+        """See ``Place.settle``: how soon, ``store.fsync`` says."""
+        self._backend.close()
+
+    def close(self) -> None:
+        """See ``Place.close``."""
+        self._held.close()

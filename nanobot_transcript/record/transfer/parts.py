@@ -1,0 +1,218 @@
+"""What else of a record is moved: where everybody has come to, who is who, and what was decided."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import msgspec
+
+from nanobot_transcript.coordination.contract import KeptMark, digest_of
+from nanobot_transcript.coordination.write_behind import DIGEST
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.record.transfer.contract import Place
+from nanobot_transcript.record.transfer.cursors import Cursors, is_cursor
+from nanobot_transcript.record.transfer.waypoint import MOVED
+from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.turns.relay import handed_as
+
+__all__ = ["DecisionsPart", "MarksPart", "MembersPart", "Part", "PartReport"]
+
+_SIGN: Final = "moved"
+"""What a document bears as long as nobody but us has written it: a digest of what was carried."""
+_MOST_HANDED: Final = 100
+_PATIENCE: Final = 30.0
+_CLOCKS_DIFFER: Final = 900_000
+"""Milliseconds by which a decision may have been noted later than its time tells."""
+
+
+@dataclass(slots=True)
+class PartReport:
+    """Of ``count`` things in the source this run has carried ``moved``; ``lacking`` are not in the target.
+
+    ``left_out`` are those that this version does not understand, or for which there is no room.
+    """
+
+    part: str
+    count: int = 0
+    moved: int = 0
+    lacking: int = 0
+    left_out: int = 0
+    problem: str = ""
+
+    @property
+    def is_fine(self) -> bool:
+        """Everything of the source is there."""
+        return not (self.lacking or self.problem)
+
+
+class Part(ABC):
+    """One of the parts of a record. What others have written in the target it leaves alone, or adds to it."""
+
+    name: str
+
+    def __init__(self, source: Place, target: Place) -> None:
+        self.source: Place = source
+        self.target: Place = target
+
+    def prepare(self) -> None:  # noqa: B027 - most need not
+        """What has to be read before the transcripts are carried."""
+
+    @abstractmethod
+    def move(self, cursors: Cursors, report: PartReport) -> None:
+        """Carry what is new since the last time."""
+
+    @abstractmethod
+    def check(self, report: PartReport) -> None:
+        """Count what there is, and what of it is lacking in the target."""
+
+
+class MarksPart(Part):
+    """Where bots and sessions have come to, and which chats are private."""
+
+    name = "marks"
+
+    def __init__(self, source: Place, target: Place) -> None:
+        super().__init__(source, target)
+        self._found: list[KeptMark] = []
+
+    def prepare(self) -> None:
+        """Read them: the places in them lie before the end to which the transcripts are carried after that."""
+        self._found = list(self.source.marks.kept())
+
+    def move(self, cursors: Cursors, report: PartReport) -> None:
+        """See ``Part.move``. A mark that its bot has put in the target is newer than the one in the source."""
+        there = {(mark.kind, mark.digest): mark for mark in self.target.marks.kept()}
+        for mark in self._found:
+            report.count += 1
+            if mark.document is None:
+                report.left_out += 1
+                continue
+            carried = _carried(mark, mark.document, cursors)
+            known = there.get((mark.kind, mark.digest))
+            if known is None or (known.document not in (None, carried.document) and _SIGN in (known.document or {})):
+                self.target.marks.keep(carried)
+                report.moved += 1
+
+    def check(self, report: PartReport) -> None:
+        """See ``Part.check``."""
+        there = {(mark.kind, mark.digest) for mark in self.target.marks.kept()}
+        for mark in self.source.marks.kept():
+            report.count += 1
+            report.left_out += mark.document is None
+            report.lacking += mark.document is not None and (mark.kind, mark.digest) not in there
+
+
+def _carried(mark: KeptMark, document: Mapping[str, Any], cursors: Cursors) -> KeptMark:
+    """A mark with its places as those of the target."""
+    hints = [value for value in document.values() if isinstance(value, str)]
+    again: list[Entry] = []
+
+    def translated(value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: translated(one, key) for key, one in value.items()}
+        if isinstance(value, list):
+            return [translated(one) for one in value]
+        if not is_cursor(value) or (chat := cursors.chat_of(value, hints)) is None:
+            return value
+        mapped = cursors.mapped(chat, value)
+        if name == "cursor":
+            again.extend(mapped.again)
+        return mapped.cursor
+
+    kept = {name: value for name, value in document.items() if name not in (DIGEST, _SIGN)}
+    kept = translated(kept)
+    if again:
+        _remember(kept, again)
+    sign = blake2b(msgspec.json.encode(kept, order="deterministic"), digest_size=16).hexdigest()
+    return KeptMark(mark.kind, mark.digest, kept | {DIGEST: mark.digest, _SIGN: sign})
+
+
+def _remember(document: dict[str, Any], again: Sequence[Entry]) -> None:
+    """Messages behind the place that were dealt with before: a session was told them, a relay has handed them out."""
+    if isinstance(told := document.get("told"), list):
+        ids = [message_id for entry in again for message_id in ids_of(entry)]
+        document["told"] = list(dict.fromkeys([*told, *ids]))
+    if isinstance(handed := document.get("handed"), list):
+        document["handed"] = list(dict.fromkeys([*handed, *map(handed_as, again)]))[-_MOST_HANDED:]
+
+
+class MembersPart(Part):
+    """Who is who."""
+
+    name = "members"
+
+    def move(self, cursors: Cursors, report: PartReport) -> None:
+        """See ``Part.move``. Whom somebody forgot in the target is not brought again by what has not changed since."""
+        facts = self.source.record.members.facts()
+        report.count = len(facts["people"]) + len(facts["bots"])
+        digest = blake2b(msgspec.json.encode(facts, order="deterministic"), digest_size=16).hexdigest()
+        note = digest_of(MOVED, (self.source.identity, "members", ""))
+        known = self.target.marks.find(MOVED, note)
+        if known is not None and known.get("digest") == digest:
+            return
+        self.target.record.members.take_in(facts)
+        self.target.record.members.flush(_PATIENCE)
+        self.target.marks.keep(KeptMark(MOVED, note, {"digest": digest}))
+        report.moved = report.count
+
+    def check(self, report: PartReport) -> None:
+        """See ``Part.check``."""
+        facts, there = self.source.record.members.facts(), self.target.record.members.facts()
+        for section in ("people", "bots"):
+            report.count += len(facts[section])
+            report.lacking += len(facts[section].keys() - there[section].keys())
+
+
+class DecisionsPart(Part):
+    """What each bot decided about each message."""
+
+    name = "decisions"
+
+    def move(self, cursors: Cursors, report: PartReport) -> None:
+        """See ``Part.move``. What was there at the last move and has gone since in the target does not come again."""
+        note = digest_of(MOVED, (self.source.identity, "decisions", ""))
+        since = (self.target.marks.find(MOVED, note) or {}).get("newest_ms", 0)
+        newest = since
+        for key in self.source.decisions.chats():
+            records = self.source.decisions.records(key)
+            report.count += len(records)
+            newest = max([newest, *(_ts(record) for record in records)])
+            recent = [record for record in records if _ts(record) >= since - _CLOCKS_DIFFER]
+            fitting = self.target.decisions.fitting(recent)
+            report.left_out += len(recent) - len(fitting)
+            new = list(_not_in(fitting, self.target.decisions.records(key)))
+            if new:
+                self.target.decisions.add(key, new)
+                report.moved += len(new)
+        if newest > since:
+            self.target.marks.keep(KeptMark(MOVED, note, {"newest_ms": newest}))
+
+    def check(self, report: PartReport) -> None:
+        """See ``Part.check``."""
+        for key in self.source.decisions.chats():
+            records = self.source.decisions.records(key)
+            fitting = self.target.decisions.fitting(records)
+            report.count += len(records)
+            report.left_out += len(records) - len(fitting)
+            report.lacking += sum(1 for _ in _not_in(fitting, self.target.decisions.records(key)))
+
+
+def _not_in(records: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    left = Counter(map(_spelled, known))
+    for record in records:
+        if left[told := _spelled(record)]:
+            left[told] -= 1
+        else:
+            yield record
+
+
+def _spelled(record: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(record, order="deterministic")
+
+
+def _ts(record: dict[str, Any]) -> float:
+    ts = record.get("ts")
+    return ts if isinstance(ts, int | float) else 0

@@ -1,0 +1,225 @@
+"""Which earlier line a line answers, and so whom: for each line just before it a probability, learned from structure.
+
+A line is looked at with the ``WINDOW`` lines before it, so that it says the same whether it is the newest one or has
+others behind it. What answers a line of its own writer goes on with it, and is for whom that line was for.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import log, log1p, sqrt
+from typing import Final, NamedTuple
+
+from nanobot_transcript.relevance.dialogue import Turn
+from nanobot_transcript.relevance.trees import Trees
+
+__all__ = ["PAIRS", "WINDOW", "Links", "links", "pairs"]
+
+WINDOW: Final = 60
+_BACK: Final = 40
+_PER_MEMBER: Final = 4
+_OWN_LINES: Final = 20
+_LEAST: Final = 0.1
+"""Of a line of one's own, so that it is worth finding out for whom it was."""
+_NAMED: Final = 0.9
+_SUPPOSED: Final = 0.6
+_NEVER: Final = 120
+
+PAIRS: Final = (
+    "dist",
+    "mins",
+    "speakers_between",
+    "own_between",
+    "theirs_between",
+    "own",
+    "to_me",
+    "to_other",
+    "supposed_me",
+    "supposed_other",
+    "named",
+    "other_named",
+    "hinted",
+    "they_ask",
+    "asks",
+    "their_last",
+    "overlap",
+    "likeness",
+    "their_length",
+    "length",
+    "partner",
+    "partner_of",
+    "partner_gap",
+    "their_answers",
+    "answered",
+    "before_own",
+    "their_opening",
+    "opening",
+    "share",
+    "span",
+    "pending",
+)
+"""What is known of a line and an earlier one, in the order of the numbers; the weights name it."""
+
+
+class Links(NamedTuple):
+    """For whom a line is, by what it answers. By member: ``best`` the most likely line of theirs, ``sums`` all of
+    them, ``chain`` what comes by way of lines of one's own, ``whole`` the sums and the chain together, at most 1.
+    ``own`` says how likely it goes on with one's own, ``total`` that it answers anything (more than 1 where several
+    lines may be meant).
+    """
+
+    best: dict[int, float]
+    sums: dict[int, float]
+    chain: dict[int, float]
+    whole: dict[int, float]
+    own: float
+    total: float
+
+
+class _Past:
+    """What the lines before one say about who talks with whom."""
+
+    def __init__(self, turns: Sequence[Turn], end: int, speaker: int) -> None:
+        self.start: int = max(0, end - WINDOW)
+        self.last: dict[int, int] = {}
+        self.partner: dict[int, tuple[int, int]] = {}
+        self.supposed: dict[int, int] = {}
+        self.count: Counter[int] = Counter()
+        self.documents: Counter[str] = Counter()
+        last, partner, supposed = self.last, self.partner, self.supposed
+        for at in range(self.start, end):
+            turn = turns[at]
+            who, to = turn.who, turn.to
+            last[who] = at
+            self.count[who] += 1
+            self.documents.update(turn.terms)
+            if to:
+                for other in to:
+                    partner[who] = (other, at)
+                    partner[other] = (who, at)
+                supposed[at] = speaker if speaker in to else to[0]
+            elif who in partner:
+                supposed[at] = partner[who][0]
+
+
+def pairs(turns: Sequence[Turn], end: int, line: Turn) -> Iterator[tuple[int, list[float]]]:
+    """The earlier lines that ``line`` may answer, latest first, with the numbers about each; the line stands behind
+    ``turns[:end]``.
+    """
+    yield from _pairs(turns, end, line, _Past(turns, end, line.who))
+
+
+def links(turns: Sequence[Turn], end: int, line: Turn, model: Trees) -> Links:
+    """For whom ``line`` is that stands behind ``turns[:end]``."""
+    return _links(turns, end, line, model, deep=True)
+
+
+def _links(turns: Sequence[Turn], end: int, line: Turn, model: Trees, *, deep: bool) -> Links:
+    me = line.who
+    past = _Past(turns, end, me)
+    best: dict[int, float] = {}
+    sums: dict[int, float] = {}
+    chain: dict[int, float] = {}
+    own = total = 0.0
+    for at, values in _pairs(turns, end, line, past):
+        likely = model.score(values)
+        who = turns[at].who
+        total += likely
+        if who != me:
+            best[who] = max(best.get(who, 0.0), likely)
+            sums[who] = sums.get(who, 0.0) + likely
+            continue
+        own += likely
+        if deep and likely >= _LEAST and end - at <= _OWN_LINES and not turns[at].to:
+            whom = _links(turns, at, turns[at], model, deep=False).whole
+        else:
+            whom = _supposed(turns[at], past.supposed.get(at))
+        for other, share in whom.items():
+            chain[other] = chain.get(other, 0.0) + likely * share
+    whole = {who: min(1.0, sums.get(who, 0.0) + chain.get(who, 0.0)) for who in sums | chain}
+    for other in line.to:
+        whole[other] = max(whole.get(other, 0.0), _NAMED)
+    return Links(best, sums, chain, whole, own, total)
+
+
+def _supposed(turn: Turn, partner: int | None) -> dict[int, float]:
+    if turn.to:
+        return dict.fromkeys(turn.to, _NAMED)
+    return {} if partner is None else {partner: _SUPPOSED}
+
+
+def _pairs(turns: Sequence[Turn], end: int, line: Turn, past: _Past) -> Iterator[tuple[int, list[float]]]:
+    me, to, terms, documents = line.who, line.to, line.terms, past.documents
+    lines = end - past.start
+    whole = log(lines + 1)
+    own = past.last.get(me, -1)
+    mine = past.partner.get(me)
+    size = sqrt(sum((whole - log(documents[term]) if term in documents else whole) ** 2 for term in terms))
+    span = line.minutes_since(turns[past.start]) if lines else 0.0
+    length, begins, hinted = log1p(line.length), line.opening, line.hinted
+    own_between = pending = 0
+    seen, answers, answered = Counter[int](), Counter[int](), Counter[int]()
+    for at in range(end - 1, max(past.start, end - _BACK) - 1, -1):
+        turn = turns[at]
+        who, towards = turn.who, turn.to
+        to_me = me in towards
+        if seen[who] < _PER_MEMBER:
+            overlap, likeness = _alike(terms, turn.terms, documents, whole, size)
+            theirs, supposed = past.partner.get(who), past.supposed.get(at)
+            yield (
+                at,
+                [
+                    end - at,
+                    round(line.minutes_since(turn)),
+                    len(seen),
+                    own_between,
+                    seen[who],
+                    who == me,
+                    to_me,
+                    bool(towards) and not to_me,
+                    supposed == me,
+                    supposed is not None and supposed != me,
+                    who in to,
+                    bool(to) and who not in to,
+                    who in hinted,
+                    turn.asks,
+                    line.asks,
+                    past.last[who] == at,
+                    overlap,
+                    likeness,
+                    log1p(turn.length),
+                    length,
+                    mine is not None and mine[0] == who,
+                    theirs is not None and theirs[0] == me,
+                    end - mine[1] if mine else _NEVER,
+                    answers[who],
+                    answered[who],
+                    own > at,
+                    turn.opening,
+                    begins,
+                    past.count[who] / lines,
+                    round(span),
+                    pending,
+                ],
+            )
+        own_between += who == me
+        seen[who] += 1
+        pending += to_me
+        answers.update(towards)
+        if who == me:
+            answered.update(towards)
+
+
+def _alike(
+    terms: frozenset[str], others: frozenset[str], documents: Counter[str], whole: float, size: float
+) -> tuple[float, float]:
+    """What two lines have in common, by rarity: the sum, and the cosine."""
+    shared = terms & others
+    if not shared:
+        return 0.0, 0.0
+    overlap = square = 0.0
+    for term in shared:
+        weight = whole - log(documents[term])
+        overlap += weight
+        square += weight * weight
+    theirs = sqrt(sum((whole - log(documents[term])) ** 2 for term in others))
+    return overlap, square / (size * theirs + 1e-9)
