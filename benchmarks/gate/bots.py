@@ -18,7 +18,7 @@ from benchmarks.gate.train import document
 from nanobot_transcript.relevance.candidates import SIGNS, candidates
 from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Group, labelled_lines, read_groups
 from nanobot_transcript.relevance.message_history import past_of
-from nanobot_transcript.relevance.model import Model
+from nanobot_transcript.relevance.model import ScoreModel
 from nanobot_transcript.relevance.observation import Observer
 from nanobot_transcript.relevance.phrases import Phrases, grams
 
@@ -71,12 +71,12 @@ class Case(NamedTuple):
         return not any(row[PARTNER] or any(row[at] for at in SETTLED) for row in self.rows)
 
 
-def cases_of(model: Model, group: Group) -> list[Case]:
+def cases_of(model: ScoreModel, group: Group) -> list[Case]:
     """The judged lines of a group, cold and warm."""
     return [case for warm in (False, True) for case in _cases(model, group, warm=warm)]
 
 
-def _cases(model: Model, group: Group, *, warm: bool) -> Iterator[Case]:
+def _cases(model: ScoreModel, group: Group, *, warm: bool) -> Iterator[Case]:
     observer, bots = Observer(model.links), group.bots
     for labelled in labelled_lines(group, warm=warm):
         lines = past_of(labelled.history, labelled.message["message_id"]).lines
@@ -231,7 +231,7 @@ def checked(cases: Sequence[Case], parts: int, rounds: int) -> list[float]:
     return [score for at in range(len(cases)) for score in scores[at]]
 
 
-def read(model: Model, folders: Sequence[Path]) -> list[Case]:
+def read(model: ScoreModel, folders: Sequence[Path]) -> list[Case]:
     """All cases of all folders, with weights."""
     groups = [(number, group) for number, folder in enumerate(folders) for group in read_groups(folder)]
     with get_context("fork").Pool(WORKERS) as pool:
@@ -252,7 +252,7 @@ def main() -> None:
     options = parser.parse_args()
     weights = json.loads(options.weights.read_text(encoding="utf-8"))
     empty = {"phrases": {"base": [0, 0, 0], "weights": {}}, "bots": {"features": list(SIGNS), "base": 0.0, "trees": []}}
-    model = Model.of({**weights, **empty})
+    model = ScoreModel.of({**weights, **empty})
     cases = read(model, options.scenes)
     print(f"{len(cases)} lines")
     if options.check:

@@ -7,7 +7,7 @@ people who seldom say to whom they speak.
 import random
 import re
 
-from nanobot_transcript.relevance.evaluation.irc import Line, Log
+from nanobot_transcript.relevance.evaluation.irc import IrcLine, Log
 
 __all__ = ["VARIANTS", "varied"]
 
@@ -26,7 +26,7 @@ def varied(log: Log, keep: float, strip: float) -> Log:
     kept = nicks if keep == 1.0 else {nick for nick in sorted(nicks) if dice.random() < keep}
     folded = {nick.casefold() for nick in nicks}
     moved: dict[int, int] = {}
-    lines: list[Line | None] = []
+    lines: list[IrcLine | None] = []
     for at, line in enumerate(log.lines):
         if line is None and keep == 1.0:
             lines.append(None)
@@ -42,7 +42,7 @@ def varied(log: Log, keep: float, strip: float) -> Log:
     return Log(log.name, lines, links)
 
 
-def _stripped(line: Line, nicks: set[str]) -> Line:
+def _stripped(line: IrcLine, nicks: set[str]) -> IrcLine:
     def without(match: re.Match[str]) -> str:
         return "" if match[0].rstrip(":,").casefold() in nicks else match[0]
 

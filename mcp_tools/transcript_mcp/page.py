@@ -21,11 +21,11 @@ from transcript_mcp.door.errors import RequestError
 from transcript_mcp.door.guard import CALLER
 
 __all__ = [
-    "Finding",
     "Look",
+    "PageAction",
     "PageCall",
+    "PageWatch",
     "Tell",
-    "Watch",
     "WebPage",
     "answered",
     "as_json",
@@ -39,7 +39,7 @@ __all__ = [
 _LONGEST: Final = 2000
 _EVERY: Final = 0.25
 
-Finding: TypeAlias = "Callable[[PageCall], Any]"
+PageAction: TypeAlias = "Callable[[PageCall], Any]"
 """Looks something up or does it; runs in a thread. What it returns becomes JSON."""
 
 
@@ -49,7 +49,7 @@ class Tell(Protocol):
     def __call__(self, **news: Any) -> None: ...
 
 
-Watch: TypeAlias = Callable[[Tell, Callable[[], None]], Awaitable[None]]
+PageWatch: TypeAlias = Callable[[Tell, Callable[[], None]], Awaitable[None]]
 """Tells what changes in a room, without end, from the moment on in which it has called the second: it has looked."""
 
 Look: TypeAlias = "Callable[[], Mapping[tuple[tuple[str, str], ...], Any]]"
@@ -64,7 +64,7 @@ class WebPage:
         return ()
 
     @property
-    def watch(self) -> Watch | None:
+    def watch(self) -> PageWatch | None:
         """Tells what changes; None where nothing has to be watched for it."""
         return None
 
@@ -136,7 +136,7 @@ class PageCall:
         return value
 
 
-def answered(finding: Finding) -> Handler:
+def answered(finding: PageAction) -> Handler:
     """A handler for GET: the query's parameters."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -145,7 +145,7 @@ def answered(finding: Finding) -> Handler:
     return handle
 
 
-def done(doing: Finding) -> Handler:
+def done(doing: PageAction) -> Handler:
     """A handler for POST: the fields of a JSON object. A page from elsewhere cannot send that kind of body."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -181,7 +181,7 @@ def _wrong(sentence: str, status: int = 400) -> RequestError:
     return RequestError(status, "wrong_request", sentence, "docs/en/web.md lists what the page requests.")
 
 
-def looked_at(look: Look, every: float = _EVERY) -> Watch:
+def looked_at(look: Look, every: float = _EVERY) -> PageWatch:
     """Look again and again, every so many seconds, and tell what is different."""
 
     async def watch(tell: Tell, looked: Callable[[], None]) -> None:

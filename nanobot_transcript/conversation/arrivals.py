@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from nanobot_transcript.conversation.background import Background
-from nanobot_transcript.conversation.people import Look, People
+from nanobot_transcript.conversation.people import MembersNow, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
 from nanobot_transcript.coordination.async_fronts import ask
@@ -38,7 +38,7 @@ FirstHeard = Callable[[str, float | None, float], None]
 (ms) messages may be missing, None: since the newest on record; and when it was heard (ms, our clock)."""
 
 
-def entry_of(arrival: Arrival, look: Look) -> Entry:
+def entry_of(arrival: Arrival, look: MembersNow) -> Entry:
     """A message as the record holds it, with senders and mentions that are the same for every account."""
     sender = look.sender_of(arrival)
     entry: dict[str, Any] = {

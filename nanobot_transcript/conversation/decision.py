@@ -15,7 +15,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.choice import ClaimOpen, claim_score, is_contested, wants
-from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
+from nanobot_transcript.relevance.decision import STOPS, Claiming, TurnOutcome, later
 from nanobot_transcript.sql.outage import AwayError, level_of
 from nanobot_transcript.turns.addressees import addresses, hop_of, id_at, ids_of
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
@@ -196,7 +196,7 @@ class Decider:
         if self._gate is not None and reason in STOPS:
             _note(self._gate, later(reason, session_key, message, self.agent.name))
 
-    def ended(self, message: InboundMessage, outcome: Outcome, why: str = "") -> None:
+    def ended(self, message: InboundMessage, outcome: TurnOutcome, why: str = "") -> None:
         """Note what became of the answer; ``why`` it failed, in a sentence.
 
         Of private chats nothing is noted but that an answer failed, and that the next one did not.

@@ -18,7 +18,7 @@ from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
-__all__ = ["OPEN_ID", "UNKNOWN", "Look", "Members", "People", "Sender"]
+__all__ = ["OPEN_ID", "UNKNOWN", "Members", "MembersNow", "People", "Sender"]
 
 logger = logging.getLogger(__name__)
 
@@ -73,9 +73,9 @@ class People:
         self._warned: set[tuple[str, ...]] = set()
         self._interned: dict[AgentProfile, AgentProfile] = {}
 
-    def look(self) -> "Look":
+    def look(self) -> "MembersNow":
         """Who is who now."""
-        return Look(self, self._view())
+        return MembersNow(self, self._view())
 
     def _view(self) -> MemberView:
         return self.members.view() if self.members is not None else MemberView.of_nobody()
@@ -177,7 +177,9 @@ class People:
         about: Any = {"aliases": bot.aliases, "description": bot.description}
         self.members.remember_bot(account, bot.name, **about, open_ids={observer: open_id}, alive=False)
 
-    def _learn_mention(self, members: MemberDirectory, look: "Look", mention: MentionedMember, observer: str) -> None:
+    def _learn_mention(
+        self, members: MemberDirectory, look: "MembersNow", mention: MentionedMember, observer: str
+    ) -> None:
         account = look.mentioned_bot(mention, observer)
         if account is not None:
             self.link(observer, mention.ids.get(OPEN_ID, ""), account)
@@ -202,7 +204,7 @@ class People:
             logger.warning("Several bots have the name %s: %s. Give each its own name in agents.", name, called)
 
 
-class Look:
+class MembersNow:
     """Who is who at one moment, for everything that is to be known about one message."""
 
     def __init__(self, people: People, view: MemberView) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final, Literal, NamedTuple, TypedDict
 
-from nanobot_transcript.conversation.prompt_lines import Line, Voices, encode, fit, length_of
+from nanobot_transcript.conversation.prompt_lines import ShownLine, Voices, encode, fit, length_of
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.platform import is_unfinished
@@ -146,7 +146,7 @@ def _identity(agent: AgentProfile, instructions: str) -> str:
     return "\n\n".join(filter(None, [described, instructions.strip()]))
 
 
-def _member_lines(lines: Sequence[Line], max_chars: int) -> list[str]:
+def _member_lines(lines: Sequence[ShownLine], max_chars: int) -> list[str]:
     """The members that fit, in their order, and how many do not; one alone is not worth telling."""
     kept: list[str] = []
     left = max_chars - len(_MEMBERS) - len(_MORE)
@@ -161,7 +161,7 @@ def _member_lines(lines: Sequence[Line], max_chars: int) -> list[str]:
     return [_MEMBERS, *kept, *more, ""]
 
 
-def _quote_lines(line: Line, max_chars: int) -> list[str]:
+def _quote_lines(line: ShownLine, max_chars: int) -> list[str]:
     """The quoted message, shortened; nothing where it would leave no room for others."""
     (quote,), _ = fit([line], max_chars // 4)
     lines = [_QUOTED, encode(quote), ""]

@@ -17,9 +17,9 @@ from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from nanobot_transcript.unicode_text import appearance, on_one_line
 
-__all__ = ["Line", "Voices", "encode", "fit", "length_of", "name_in"]
+__all__ = ["ShownLine", "Voices", "encode", "fit", "length_of", "name_in"]
 
-Line: TypeAlias = dict[str, Any]
+ShownLine: TypeAlias = dict[str, Any]
 
 _LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
 _LONGEST_NAME: Final = 120
@@ -56,13 +56,13 @@ class Voices:
         self._where: tzinfo | None = where
         self._unclear: set[str] = self._names_in_doubt(entries)
 
-    def line(self, entry: Entry) -> Line:
+    def line(self, entry: Entry) -> ShownLine:
         """An entry."""
         return self.header(entry) | {"text": self._clean(str(entry.get("content") or ""))}
 
-    def header(self, entry: Entry) -> Line:
+    def header(self, entry: Entry) -> ShownLine:
         """An entry without its text: who says it, when, and where."""
-        line: Line = {"id": self._short(entry.get("message_id")), "time": _time(entry.get("ts"), self._where)}
+        line: ShownLine = {"id": self._short(entry.get("message_id")), "time": _time(entry.get("ts"), self._where)}
         line["from"] = name = self._name(entry)
         if wrote(self.agent, entry):
             line["you"] = True
@@ -75,10 +75,10 @@ class Voices:
         line["edited"] = entry.get("edited") or None
         return {key: value for key, value in line.items() if value is not None}
 
-    def member(self, member: AgentProfile) -> Line:
+    def member(self, member: AgentProfile) -> ShownLine:
         """A member."""
         name = self._shown(member.name)
-        line: Line = {"name": name, "kind": member.kind}
+        line: ShownLine = {"name": name, "kind": member.kind}
         if member.kind == "bot" and (member is self.agent or member.name == self.agent.name):
             line["you"] = True
         if member.kind == "human" and appearance(name) in self._unclear:
@@ -87,7 +87,7 @@ class Voices:
             line["description"] = self._clean(member.description)[:_LONGEST_DESCRIPTION]
         return line
 
-    def members(self) -> list[Line]:
+    def members(self) -> list[ShownLine]:
         """All members, in their order."""
         return [self.member(member) for member in self._members]
 
@@ -130,13 +130,13 @@ def name_in(entry: Mapping[str, Any]) -> str:
     return on_one_line(well_formed(name), _LONGEST_NAME) or _NOBODY
 
 
-def fit(lines: Iterable[Line], max_chars: int, longest: int = 0) -> tuple[list[Line], int]:
+def fit(lines: Iterable[ShownLine], max_chars: int, longest: int = 0) -> tuple[list[ShownLine], int]:
     """As many of the newest lines as fit into ``max_chars`` characters, encoded, and how many were left out.
 
     A line longer than ``longest`` (0: half of all) is shortened and says so; the newest line is always there, with a
     piece of its text.
     """
-    kept: list[Line] = []
+    kept: list[ShownLine] = []
     waiting, left = list(lines), max_chars
     while waiting:
         line = _shortened(waiting[-1], longest or max_chars // 2)
@@ -159,7 +159,7 @@ def length_of(line: Mapping[str, Any]) -> int:
     return len(encode(line)) + 1
 
 
-def _shortened(line: Line, limit: int) -> Line:
+def _shortened(line: ShownLine, limit: int) -> ShownLine:
     text, surplus = line["text"], length_of(line) - limit
     if surplus <= 0:
         return line

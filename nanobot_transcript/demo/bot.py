@@ -13,13 +13,13 @@ from nanobot_transcript.demo.process import Process
 from nanobot_transcript.demo.record import DemoPlace
 from transcript_channels.simulator import App
 
-__all__ = ["Bot", "Places"]
+__all__ = ["DemoAddresses", "DemoBot"]
 
 _START_SECONDS: Final = 150.0  # after an installation Python first has to compile 11,000 modules
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DemoAddresses:
     """What a bot needs to know: the addresses of ``platform`` and ``model`` on loopback, and where the record is."""
 
     platform: str
@@ -27,7 +27,7 @@ class Places:
     record: DemoPlace
 
 
-class Bot(Process, ABC):
+class DemoBot(Process, ABC):
     """A process for one bot."""
 
     keeper: ClassVar[str]
@@ -39,7 +39,7 @@ class Bot(Process, ABC):
         self.started_in: float = 0.0
         """Seconds from the start to the open connection."""
 
-    async def start(self, places: Places) -> None:
+    async def start(self, places: DemoAddresses) -> None:
         """Start it and wait for its long connection. Raises DemoError when it ends early or takes too long."""
         began = time.monotonic()
         self.home.mkdir(mode=0o700)
@@ -48,11 +48,11 @@ class Bot(Process, ABC):
         self.started_in = time.monotonic() - began
 
     @abstractmethod
-    def _prepare(self, places: Places) -> list[str]:
+    def _prepare(self, places: DemoAddresses) -> list[str]:
         """Write what the process reads into ``home``; returns its command."""
 
     @abstractmethod
-    def _variables(self, places: Places) -> dict[str, str]:
+    def _variables(self, places: DemoAddresses) -> dict[str, str]:
         """Environment variables of this kind of process."""
 
     async def _connected(self, began: float) -> None:

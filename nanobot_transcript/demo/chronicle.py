@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from nanobot_transcript.demo.model_request import Turn
+from nanobot_transcript.demo.model_request import AskedTurn
 from nanobot_transcript.demo.world import World
 from transcript_channels.simulator import App, Message, ModelRequest, Notice
 
@@ -21,7 +21,7 @@ class Chronicle:
 
     def __init__(self, world: World, show: Callable[[Event], None]) -> None:
         self.events: list[Event] = []
-        self.turns: list[tuple[str, Turn]] = []
+        self.turns: list[tuple[str, AskedTurn]] = []
         """The bots' turns in order: who asked its model, and what stood in the request."""
         self._show: Callable[[Event], None] = show
         self._said: set[str] = set()
@@ -34,7 +34,7 @@ class Chronicle:
         """Stop listening."""
         self._listening.close()
 
-    def turn_of(self, app: App) -> Turn | None:
+    def turn_of(self, app: App) -> AskedTurn | None:
         """The newest turn of a bot."""
         return next((turn for name, turn in reversed(self.turns) if name == app.name), None)
 
@@ -52,7 +52,7 @@ class Chronicle:
         request = notice.subject
         if not isinstance(request, ModelRequest) or request.messages[-1].get("role") != "user":
             return  # the same turn goes on after a tool
-        asked = (request.api_key, Turn.of(request))
+        asked = (request.api_key, AskedTurn.of(request))
         if self.turns and asked == self.turns[-1]:
             return  # the host tries again
         self.turns.append(asked)

@@ -7,9 +7,9 @@ from typing import Final
 from nanobot_transcript.cli.terminal.language import language, said
 from nanobot_transcript.demo.errors import DemoError
 from nanobot_transcript.demo.keyboard import Keyboard
-from nanobot_transcript.demo.question import Asking, is_number, objection
+from nanobot_transcript.demo.question import DemoQuestion, is_number, objection
 from nanobot_transcript.demo.scene import why
-from nanobot_transcript.demo.screen import NAME_WIDTH, Screen
+from nanobot_transcript.demo.screen import NAME_WIDTH, DemoScreen
 from nanobot_transcript.demo.world import World
 
 __all__ = ["Talking"]
@@ -29,10 +29,10 @@ _HELP: Final = (
 class Talking:
     """Reads lines until ``/quit`` and does what they say."""
 
-    def __init__(self, world: World, screen: Screen) -> None:
+    def __init__(self, world: World, screen: DemoScreen) -> None:
         self._world: World = world
-        self._screen: Screen = screen
-        self._asking: Asking | None = Asking(world, screen, world.page) if world.page is not None else None
+        self._screen: DemoScreen = screen
+        self._asking: DemoQuestion | None = DemoQuestion(world, screen, world.page) if world.page is not None else None
 
     async def run(self) -> None:
         """Returns when the person has had enough."""
@@ -96,7 +96,7 @@ class Talking:
         else:
             self._screen.remark(said("There is no {text}; /help lists what there is.", text=text))
 
-    async def _answer(self, asking: Asking, text: str) -> None:
+    async def _answer(self, asking: DemoQuestion, text: str) -> None:
         if problem := objection(text, is_open=asking.is_open):
             self._screen.remark(problem)
         else:

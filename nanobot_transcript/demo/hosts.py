@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from nanobot_transcript.demo.bot import Bot
+from nanobot_transcript.demo.bot import DemoBot
 from nanobot_transcript.demo.nanobot_bot import nanobot_bots, require_nanobot
 from nanobot_transcript.demo.runner_bot import require_runner, runner_bots
 from transcript_channels.simulator import App
 
-__all__ = ["Host", "HostName", "host_named"]
+__all__ = ["DemoHost", "HostName", "host_named"]
 
 HostName = Literal["nanobot", "runner"]
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class DemoHost:
     """What runs the bots. ``require`` says what it is, with its version, or raises HostError.
 
     Your own bots get what the demo shows with the package's extra ``extra`` and the ``settings``, lines of the file
@@ -30,11 +30,11 @@ class Host:
     file: str
     settings: tuple[str, ...]
     require: Callable[[], str]
-    bots: Callable[[Sequence[App], Path], list[Bot]]
+    bots: Callable[[Sequence[App], Path], list[DemoBot]]
 
 
-_HOSTS: Final[dict[HostName, Host]] = {
-    "nanobot": Host(
+_HOSTS: Final[dict[HostName, DemoHost]] = {
+    "nanobot": DemoHost(
         name="nanobot",
         title="Two real nanobot gateways",
         noun="gateway",
@@ -44,7 +44,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         require=require_nanobot,
         bots=nanobot_bots,
     ),
-    "runner": Host(
+    "runner": DemoHost(
         name="runner",
         title="Two real runners",
         noun="runner",
@@ -57,6 +57,6 @@ _HOSTS: Final[dict[HostName, Host]] = {
 }
 
 
-def host_named(name: HostName) -> Host:
+def host_named(name: HostName) -> DemoHost:
     """The host with this name."""
     return _HOSTS[name]

@@ -14,13 +14,13 @@ from nanobot_transcript.demo.errors import DemoError
 from nanobot_transcript.demo.process import Process
 from nanobot_transcript.demo.record import DemoPlace
 
-__all__ = ["Page"]
+__all__ = ["DemoHub"]
 
 _START_SECONDS: Final = 60.0
 _CALL_SECONDS: Final = 70.0
 
 
-class Page(Process):
+class DemoHub(Process):
     """``nanobot-transcript serve`` at a free port; ``address`` is where its pages are."""
 
     noun: ClassVar[str] = "hub"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from nanobot_transcript.cli.terminal.language import said
-from nanobot_transcript.demo.model_request import Given, Turn
+from nanobot_transcript.demo.model_request import AskedTurn, Given
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.unicode_text import tokens
 from transcript_channels.simulator import ModelRequest, Reply
@@ -105,7 +105,7 @@ class ScriptedMind:
 
     async def reply(self, request: ModelRequest) -> Reply:
         """The answer, streamed in small pieces as a model would."""
-        text = answer(Turn.of(request), request.api_key)
+        text = answer(AskedTurn.of(request), request.api_key)
         pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
         return Reply(text, chunks=pieces, chunk_delay=0.02)
 
@@ -118,7 +118,7 @@ class ScriptedMind:
         return False
 
 
-def answer(turn: Turn, me: str = "") -> str:
+def answer(turn: AskedTurn, me: str = "") -> str:
     """What the script says as the bot ``me``, in the language of the question.
 
     Thanks for an answer, a point of a discussion, a quote, a task, a recap, or what it understands.

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from nanobot_transcript.cli.terminal.language import said
 from transcript_channels.simulator import ModelRequest, Reply, ToolCall
 
-__all__ = ["Endpoint"]
+__all__ = ["ModelEndpoint"]
 
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
 _DEFAULT_MODEL: Final = "gpt-4o-mini"
@@ -21,7 +21,7 @@ _TRANSIENT: Final = frozenset({408, 409, 429})
 _SECONDS: Final = 110.0
 
 
-class Endpoint:
+class ModelEndpoint:
     """An OpenAI-compatible endpoint at ``base_url``. Without a key no Authorization header is sent."""
 
     scripted: bool = False
@@ -36,7 +36,7 @@ class Endpoint:
         self._busy: set[str] = set()
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Endpoint | None":
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "ModelEndpoint | None":
         """``OPENAI_API_KEY``, ``OPENAI_BASE_URL``, ``OPENAI_MODEL``; None when neither of the first two is set."""
         key, url = environment.get("OPENAI_API_KEY", "").strip(), environment.get("OPENAI_BASE_URL", "").strip()
         if not key and not url:

@@ -7,7 +7,7 @@ from typing import Final
 
 from transcript_channels.simulator import ModelRequest
 
-__all__ = ["Given", "Turn"]
+__all__ = ["AskedTurn", "Given"]
 
 # nanobot appends what its plugins add to the person's own text, between these marks.
 _BLOCK: Final = re.compile(r"\[Runtime Context[^\]\n]*\]\n(.*?)\n?\[/Runtime Context\]", re.DOTALL)
@@ -29,7 +29,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class AskedTurn:
     """The newest question of a request, what was given with it, and what was given with those before it."""
 
     question: str
@@ -42,7 +42,7 @@ class Turn:
         return self.before + self.given
 
     @classmethod
-    def of(cls, request: ModelRequest) -> "Turn":
+    def of(cls, request: ModelRequest) -> "AskedTurn":
         """The turn a request is about."""
         asked = [_text(message.get("content")) for message in request.messages if message.get("role") == "user"]
         newest = asked[-1] if asked else ""

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nanobot_transcript.demo.bot import Bot, Places
+from nanobot_transcript.demo.bot import DemoAddresses, DemoBot
 from nanobot_transcript.errors import HostError
 from transcript_channels.simulator import App
 
@@ -29,13 +29,13 @@ def require_nanobot() -> str:
     return f"nanobot {found}"
 
 
-def nanobot_bots(apps: Sequence[App], folder: Path) -> list[Bot]:
+def nanobot_bots(apps: Sequence[App], folder: Path) -> list[DemoBot]:
     """A gateway for each app, each with a home and a port of its own."""
     ports = _free_ports(len(apps))
     return [NanobotBot(app, folder / app.name.lower(), port) for app, port in zip(apps, ports, strict=True)]
 
 
-class NanobotBot(Bot):
+class NanobotBot(DemoBot):
     """A nanobot gateway; it listens on ``port`` of 127.0.0.1."""
 
     noun: ClassVar[str] = "gateway"
@@ -45,12 +45,12 @@ class NanobotBot(Bot):
         super().__init__(app, home)
         self.port: int = port
 
-    def _prepare(self, places: Places) -> list[str]:
+    def _prepare(self, places: DemoAddresses) -> list[str]:
         config_path = self.home / "config.json"
         config_path.write_text(json.dumps(self._config(places.model), indent=2), encoding="utf-8")
         return [sys.executable, "-m", "nanobot", "gateway", "--foreground", "--config", str(config_path)]
 
-    def _variables(self, places: Places) -> dict[str, str]:
+    def _variables(self, places: DemoAddresses) -> dict[str, str]:
         return {
             "NANOBOT_TRANSCRIPT_FEISHU__BASE_URL": places.platform,
             "NANOBOT_TRANSCRIPT_STORE__DIR": str(places.record.folder),

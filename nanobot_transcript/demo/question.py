@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.demo.errors import DemoError
-from nanobot_transcript.demo.hub import Page
-from nanobot_transcript.demo.screen import Screen
+from nanobot_transcript.demo.hub import DemoHub
+from nanobot_transcript.demo.screen import DemoScreen
 from nanobot_transcript.demo.world import World
 
 if TYPE_CHECKING:
     from transcript_channels.simulator import Message
 
-__all__ = ["Asking", "is_number", "objection"]
+__all__ = ["DemoQuestion", "is_number", "objection"]
 
 _OPTIONS: Final = ("Ship it", "Wait")
 _DIGITS: Final = 3
@@ -21,13 +21,13 @@ _LOOK_SECONDS: Final = 50
 _CARD_SECONDS: Final = 20.0
 
 
-class Asking:
+class DemoQuestion:
     """One question, from the card to the answer."""
 
-    def __init__(self, world: World, screen: Screen, page: Page) -> None:
+    def __init__(self, world: World, screen: DemoScreen, page: DemoHub) -> None:
         self._world: World = world
-        self._screen: Screen = screen
-        self._page: Page = page
+        self._screen: DemoScreen = screen
+        self._page: DemoHub = page
         self._card: Message | None = None
         self._waiting: asyncio.Task[None] | None = None
         self.is_open: bool = False

@@ -18,13 +18,13 @@ from nanobot_transcript.cli.terminal.output import emit_json, notice
 from nanobot_transcript.demo.chronicle import Chronicle
 from nanobot_transcript.demo.errors import DemoError
 from nanobot_transcript.demo.free_talk import Talking
-from nanobot_transcript.demo.hosts import Host, HostName, host_named
+from nanobot_transcript.demo.hosts import DemoHost, HostName, host_named
 from nanobot_transcript.demo.mind import ScriptedMind
-from nanobot_transcript.demo.model_proxy import Endpoint
+from nanobot_transcript.demo.model_proxy import ModelEndpoint
 from nanobot_transcript.demo.record import DemoPlace
-from nanobot_transcript.demo.scene import Scene
-from nanobot_transcript.demo.screen import Screen
-from nanobot_transcript.demo.tally import Tally, count
+from nanobot_transcript.demo.scene import DemoScene
+from nanobot_transcript.demo.screen import DemoScreen
+from nanobot_transcript.demo.tally import MessageTally, count
 from nanobot_transcript.demo.world import World
 from nanobot_transcript.errors import StoreError
 
@@ -86,14 +86,14 @@ async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
 class _Demo:
     """One run of it."""
 
-    def __init__(self, folder: Path, place: DemoPlace, host: Host, version: str, *, keep: bool, json: bool) -> None:
+    def __init__(self, folder: Path, place: DemoPlace, host: DemoHost, version: str, *, keep: bool, json: bool) -> None:
         self._version: str = version
         self._keep: bool = keep
         self._json: bool = json
         self._began: float = time.monotonic()
-        self._screen: Screen = Screen(aside=json)
+        self._screen: DemoScreen = DemoScreen(aside=json)
         self._goes_on: bool = not json and sys.stdin.isatty() and sys.stdout.isatty()
-        mind = Endpoint.from_environment() or ScriptedMind()
+        mind = ModelEndpoint.from_environment() or ScriptedMind()
         self._world: World = World(folder, place, mind, host, page=self._goes_on)
         self._chronicle: Chronicle = Chronicle(self._world, self._screen.show)
 
@@ -107,7 +107,7 @@ class _Demo:
             emit_json({"ok": True, **self._document(tally)})
         return DONE
 
-    async def _play(self) -> Tally:
+    async def _play(self) -> MessageTally:
         screen, world = self._screen, self._world
         screen.title(world.host)
         async with screen.starting(world.host) as ready:
@@ -117,7 +117,7 @@ class _Demo:
         screen.facts(world.mind.label, world.record.place, world.page.address if world.page else "")
         if world.page is not None:
             world.page.show()
-        await Scene(world, self._chronicle, screen).play()
+        await DemoScene(world, self._chronicle, screen).play()
         tally = await self._count()
         if (self._goes_on or self._keep) and (world.place.schema or world.transcript is not None):
             screen.place(world.place, world.transcript, follow=self._goes_on, kept=self._keep)
@@ -129,7 +129,7 @@ class _Demo:
         screen.settings(world.host, world.place)
         return tally
 
-    async def _count(self) -> Tally:
+    async def _count(self) -> MessageTally:
         await self._world.recorded()
         tally = await asyncio.to_thread(count, self._world)
         self._screen.tally(tally, self._world.place)
@@ -145,7 +145,7 @@ class _Demo:
             emit_json({"ok": False, "error": error, **self._document(None)})
         return failure.code
 
-    def _document(self, tally: Tally | None) -> dict[str, Any]:
+    def _document(self, tally: MessageTally | None) -> dict[str, Any]:
         world = self._world
         turns = self._chronicle.turns
         return {

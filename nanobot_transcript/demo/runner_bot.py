@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from nanobot_transcript.demo.bot import Bot, Places
+from nanobot_transcript.demo.bot import DemoAddresses, DemoBot
 from nanobot_transcript.errors import HostError
 from transcript_channels.simulator import App
 
@@ -28,28 +28,28 @@ def require_runner() -> str:
     return "nanobot-transcript run"
 
 
-def runner_bots(apps: Sequence[App], folder: Path) -> list[Bot]:
+def runner_bots(apps: Sequence[App], folder: Path) -> list[DemoBot]:
     """A process for each app, each with a home and a configuration of its own."""
     return [RunnerBot(app, folder / app.name.lower()) for app in apps]
 
 
-class RunnerBot(Bot):
+class RunnerBot(DemoBot):
     """``nanobot-transcript run -c config.yaml``."""
 
     noun: ClassVar[str] = "runner"
     keeper: ClassVar[str] = "store"
 
-    def _prepare(self, places: Places) -> list[str]:
+    def _prepare(self, places: DemoAddresses) -> list[str]:
         import yaml
 
         config_path = self.home / "config.yaml"
         config_path.write_text(yaml.safe_dump(self._config(places), sort_keys=False), encoding="utf-8")
         return [sys.executable, "-m", "nanobot_transcript", "run", "-c", str(config_path)]
 
-    def _variables(self, places: Places) -> dict[str, str]:
+    def _variables(self, places: DemoAddresses) -> dict[str, str]:
         return {"BOT_SECRET": self.app.app_secret}
 
-    def _config(self, places: Places) -> dict[str, Any]:
+    def _config(self, places: DemoAddresses) -> dict[str, Any]:
         """The settings of ``run``. Without the platform's history a bot knows of another what the record says."""
         mind = {"kind": "openai", "model": "demo", "base_url": places.model, "api_key": self.app.name}
         agent = {"name": self.app.name, "app_secret": "${BOT_SECRET}", "instructions": _MANNERS, "responder": mind}

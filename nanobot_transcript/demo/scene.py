@@ -6,24 +6,24 @@ from typing import Final
 from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.demo.chronicle import Chronicle
 from nanobot_transcript.demo.errors import DemoError
-from nanobot_transcript.demo.screen import Screen
+from nanobot_transcript.demo.screen import DemoScreen
 from nanobot_transcript.demo.tally import count
 from nanobot_transcript.demo.turns import Noted
 from nanobot_transcript.demo.world import World
 from transcript_channels.simulator import App, Message, Person
 
-__all__ = ["Scene", "why"]
+__all__ = ["DemoScene", "why"]
 
 _QUIET: Final = 1.5
 
 
-class Scene:
+class DemoScene:
     """Plays in ``world``. Raises DemoError as soon as something does not happen."""
 
-    def __init__(self, world: World, chronicle: Chronicle, screen: Screen) -> None:
+    def __init__(self, world: World, chronicle: Chronicle, screen: DemoScreen) -> None:
         self._world: World = world
         self._chronicle: Chronicle = chronicle
-        self._screen: Screen = screen
+        self._screen: DemoScreen = screen
 
     async def play(self) -> None:
         """All acts."""

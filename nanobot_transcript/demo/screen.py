@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from nanobot_transcript.demo.bot import Bot
+    from nanobot_transcript.demo.bot import DemoBot
     from nanobot_transcript.demo.chronicle import Event
-    from nanobot_transcript.demo.hosts import Host
+    from nanobot_transcript.demo.hosts import DemoHost
     from nanobot_transcript.demo.record import DemoPlace
-    from nanobot_transcript.demo.tally import Tally
+    from nanobot_transcript.demo.tally import MessageTally
 
-__all__ = ["NAME_WIDTH", "Screen", "command"]
+__all__ = ["NAME_WIDTH", "DemoScreen", "command"]
 
 NAME_WIDTH: Final = 8
 _WIDEST: Final = 100
@@ -37,7 +37,7 @@ _DATABASE: Final = "record: {url: 'postgresql://user:password@host:5432/name'}"
 _MARGIN: Final = " " * (NAME_WIDTH + 1)
 
 
-class Screen:
+class DemoScreen:
     """Writes to standard output, with ``aside`` to standard error (where a program reads the output)."""
 
     def __init__(self, *, aside: bool = False) -> None:
@@ -62,7 +62,7 @@ class Screen:
 
     # -- before and after ------------------------------------------------------------------------------------
 
-    def title(self, host: "Host") -> None:
+    def title(self, host: "DemoHost") -> None:
         """What this is."""
         self._line("nanobot-transcript demo", style="bold")
         what = said("{bots}, a simulated Feishu group, one shared record.", bots=said(host.title))
@@ -70,7 +70,7 @@ class Screen:
         self._line()
 
     @asynccontextmanager
-    async def starting(self, host: "Host") -> "AsyncIterator[Callable[[str], None]]":
+    async def starting(self, host: "DemoHost") -> "AsyncIterator[Callable[[str], None]]":
         """Progress on standard error while the bots start; call it with the name of one that is ready."""
         waiting = ["Alpha", "Beta"]
         began = time.monotonic()
@@ -92,7 +92,7 @@ class Screen:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
 
-    def bot(self, bot: "Bot", version: str) -> None:
+    def bot(self, bot: "DemoBot", version: str) -> None:
         """One bot is there."""
         seconds = f"{bot.started_in:.1f}"
         ready = said(
@@ -107,7 +107,7 @@ class Screen:
         if page:
             self._labelled(said("page"), said("{page}  (open it in a browser: the group, live)", page=page))
 
-    def tally(self, tally: "Tally", place: "DemoPlace") -> None:
+    def tally(self, tally: "MessageTally", place: "DemoPlace") -> None:
         """The numbers."""
         self._line()
         self._line(tally.sentence(in_a_file=not place.schema), style="bold green" if tally.exact else "bold red")
@@ -135,7 +135,7 @@ class Screen:
         else:
             self._uncut(f"  {tail} --store {shlex.quote(str(place.folder))}")
 
-    def farewell(self, host: "Host", place: "DemoPlace") -> None:
+    def farewell(self, host: "DemoHost", place: "DemoPlace") -> None:
         """What becomes of what was written."""
         self._line()
         folder = "The bots stop now, and their folder with the transcript is deleted. To keep it:"
@@ -145,7 +145,7 @@ class Screen:
         self._uncut(f"  make demo ARGS={shlex.quote(options)}")
         self._uncut(f"  nanobot-transcript demo {options}")
 
-    def settings(self, host: "Host", place: "DemoPlace") -> None:
+    def settings(self, host: "DemoHost", place: "DemoPlace") -> None:
         """How the person's own bots get what was just seen."""
         extras, lines = (f"{host.extra},postgres", (_DATABASE,)) if place.schema else (host.extra, ())
         self._line()

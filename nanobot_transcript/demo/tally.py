@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.demo.world import World
 
-__all__ = ["Tally", "count"]
+__all__ = ["MessageTally", "count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class MessageTally:
     """Numbers of one moment. ``missing`` and ``repeated`` are message ids, ``strangers`` entries of no message."""
 
     messages: int
@@ -51,13 +51,13 @@ class Tally:
         return said("The record does not match the group: {numbers}; {faults}.", numbers=numbers, faults=faults)
 
 
-def count(world: World) -> Tally:
+def count(world: World) -> MessageTally:
     """Read the whole transcript twice: its lines with ``verify``, its messages as readers see them."""
     report = world.record.store.verify(world.key)
     shown = list(world.record.store.scan(world.key))
     seen = Counter(id_ for entry in shown for id_ in {entry["message_id"], *(entry.get("message_ids") or ())} if id_)
     there = {message.message_id: not message.recalled for message in world.group.messages}
-    return Tally(
+    return MessageTally(
         messages=len(there),
         taken_back=sum(not stays for stays in there.values()),
         entries=len(shown),

@@ -12,7 +12,7 @@ from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, Verdict
 from nanobot_transcript.turns.addressees import addresses, ids_of
 from transcript_channels.simulator import App, Message
 
-__all__ = ["Noted", "Turns"]
+__all__ = ["DemoTurns", "Noted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Noted:
     shared: bool
 
 
-class Turns:
+class DemoTurns:
     """The turns of these bots in one chat."""
 
     def __init__(self, record: Record, session_key: str, apps: Sequence[App]) -> None:

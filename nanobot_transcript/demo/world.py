@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from nanobot_transcript.cli.terminal.exit_codes import REMOTE
 from nanobot_transcript.cli.terminal.language import said
-from nanobot_transcript.demo.bot import Bot, Places
+from nanobot_transcript.demo.bot import DemoAddresses, DemoBot
 from nanobot_transcript.demo.errors import DemoError
-from nanobot_transcript.demo.hosts import Host
-from nanobot_transcript.demo.hub import Page
+from nanobot_transcript.demo.hosts import DemoHost
+from nanobot_transcript.demo.hub import DemoHub
 from nanobot_transcript.demo.mind import Mind
 from nanobot_transcript.demo.record import DemoPlace
-from nanobot_transcript.demo.turns import Turns
+from nanobot_transcript.demo.turns import DemoTurns
 from nanobot_transcript.entry import Entry
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
@@ -39,10 +39,10 @@ _T = TypeVar("_T")
 class World:
     """``async with World(folder, place, mind, host) as world: await world.open(ready)``; the end stops all of it."""
 
-    def __init__(self, folder: Path, place: DemoPlace, mind: Mind, host: Host, *, page: bool = False) -> None:
+    def __init__(self, folder: Path, place: DemoPlace, mind: Mind, host: DemoHost, *, page: bool = False) -> None:
         self.folder: Path = folder
         self.mind: Mind = mind
-        self.host: Host = host
+        self.host: DemoHost = host
         self.feishu: FeishuSimulator = FeishuSimulator()
         self.model: ScriptedModel = ScriptedModel(mind.reply)
         self.alpha: App = self.feishu.add_app("Alpha")
@@ -55,9 +55,9 @@ class World:
         self.group = self.feishu.add_group("Release 2.0", everybody)
         self.place: DemoPlace = place
         self.record: Record = place.open()
-        self.turns: Turns = Turns(self.record, self.key, self.group.apps)
-        self.bots: list[Bot] = host.bots(self.group.apps, folder)
-        self.page: Page | None = Page(folder / "hub") if page else None
+        self.turns: DemoTurns = DemoTurns(self.record, self.key, self.group.apps)
+        self.bots: list[DemoBot] = host.bots(self.group.apps, folder)
+        self.page: DemoHub | None = DemoHub(folder / "hub") if page else None
         self._running: AsyncExitStack = AsyncExitStack()
 
     @property
@@ -75,7 +75,7 @@ class World:
         """What the bots wrote into the group."""
         return [message for message in self.group.messages if isinstance(message.sender, App)]
 
-    async def open(self, ready: Callable[[Bot], None]) -> None:
+    async def open(self, ready: Callable[[DemoBot], None]) -> None:
         """Start everything; ``ready`` is called for each bot as it connects. Raises DemoError, and StoreError kinds
         when the record cannot be kept where it should.
         """
@@ -84,9 +84,9 @@ class World:
         await self._running.enter_async_context(self.feishu)
         await self._running.enter_async_context(self.model)
         self._running.push_async_callback(self._stop_processes)
-        places = Places(self.feishu.base_url, self.model.base_url, self.place)
+        places = DemoAddresses(self.feishu.base_url, self.model.base_url, self.place)
 
-        async def start(bot: Bot) -> None:
+        async def start(bot: DemoBot) -> None:
             await bot.start(places)
             await self._is_member(bot)
             ready(bot)
@@ -176,7 +176,7 @@ class World:
 
     # -- inside --------------------------------------------------------------------------------------------
 
-    async def _is_member(self, bot: Bot) -> None:
+    async def _is_member(self, bot: DemoBot) -> None:
         """Whatever keeps the record enters its bot among the members; only then is the bot ready."""
         app = bot.app
         failure = said("{name} runs, but its {part} does not.", name=app.name, part=said(bot.keeper))

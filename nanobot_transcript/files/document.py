@@ -20,11 +20,11 @@ from nanobot_transcript.files.layout import make_folders
 from nanobot_transcript.files.os_errors import FULL
 from nanobot_transcript.files.replace import write_whole
 
-__all__ = ["Signature", "Snapshot", "StateFile"]
+__all__ = ["FileStamp", "Snapshot", "StateFile"]
 
 logger = logging.getLogger(__name__)
 
-Signature: TypeAlias = tuple[int, int, int]
+FileStamp: TypeAlias = tuple[int, int, int]
 """Modification time (ns), size and inode of a file: while they stay, nobody has replaced it."""
 
 
@@ -33,7 +33,7 @@ class Snapshot(NamedTuple):
 
     state: Literal["ok", "absent", "broken", "newer"]
     document: dict[str, Any]
-    signature: Signature | None
+    signature: FileStamp | None
 
 
 class StateFile:
@@ -50,7 +50,7 @@ class StateFile:
         self._path: str = os.fspath(self.path)
         self._lock_path: Path = folder / "locks" / f"{self.path.stem}.lock"
 
-    def signature(self) -> Signature | None:
+    def signature(self) -> FileStamp | None:
         """The present signature, None without a file. Raises UnsafePathError for a link or a foreign kind."""
         try:
             found = os.lstat(self._path)
@@ -92,7 +92,7 @@ class StateFile:
         finally:
             lock.release()
 
-    def write(self, document: dict[str, Any]) -> Signature:
+    def write(self, document: dict[str, Any]) -> FileStamp:
         """Replace the file, to be called under the lock. Raises StoreError kinds; then the old one stays."""
         body = msgspec.json.encode({"v": self.version} | document | {"v": self.version})
         try:
@@ -124,7 +124,7 @@ class StateFile:
             except OSError as error:
                 raise self._failure("remove", error) from error
 
-    def _decode(self, body: bytes, signature: Signature) -> Snapshot:
+    def _decode(self, body: bytes, signature: FileStamp) -> Snapshot:
         try:
             document = msgspec.json.decode(body)
             version = document["v"]
@@ -157,5 +157,5 @@ class StateFile:
         return StoreUnavailableError(sentence, hint="Check that the directory exists and belongs to this user.")
 
 
-def _signature(found: os.stat_result) -> Signature:
+def _signature(found: os.stat_result) -> FileStamp:
     return (found.st_mtime_ns, found.st_size, found.st_ino)

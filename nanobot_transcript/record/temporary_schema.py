@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Engine
 from nanobot_transcript.sql.postgres.errors import may_make_schemas
 
@@ -33,7 +33,7 @@ def drop_schema(address: str, schema: str) -> None:
 
 @contextmanager
 def _engine(address: str, schema: str) -> Iterator[Engine]:
-    engine = Engine(Place(address, schema))
+    engine = Engine(DatabaseAddress(address, schema))
     try:
         yield engine
     finally:

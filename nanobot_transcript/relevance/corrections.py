@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.relevance.dialogue import Turn
+from nanobot_transcript.relevance.dialogue import DialogueLine
 from nanobot_transcript.relevance.names import beside_names
 from nanobot_transcript.relevance.observation import Observation
 from nanobot_transcript.relevance.request_words import wording
@@ -92,17 +92,17 @@ def _is_for_another_bot(seen: Observation) -> bool:
     return bool(others) and seen.me not in others
 
 
-def _is_sent_on(seen: Observation, before: Turn) -> bool:
+def _is_sent_on(seen: Observation, before: DialogueLine) -> bool:
     """True when another bot is asked the same, or just called: "@Beta 你来说". "@Beta 你呢？" is one more question."""
     return _repeats(seen.message.turn, before) or _YOUR_TURN.fullmatch(_beside_names(seen)) is not None
 
 
-def _is_again(seen: Observation, before: Turn) -> bool:
+def _is_again(seen: Observation, before: DialogueLine) -> bool:
     """True when the message says the same as a line before it, or next to nothing but a name."""
     return _repeats(seen.message.turn, before) or breadth(_beside_names(seen)) <= _SHORT
 
 
-def _repeats(now: Turn, before: Turn) -> bool:
+def _repeats(now: DialogueLine, before: DialogueLine) -> bool:
     shared = len(now.terms & before.terms)
     return shared >= max(1.0, _REPEATED * len(before.terms), min(_LEAST_TERMS, len(before.terms)))
 
@@ -112,7 +112,7 @@ def _beside_names(seen: Observation) -> str:
     return "".join(filter(str.isalnum, beside_names(folded(seen.text), seen.names)))
 
 
-def _answered(lines: Sequence[Entry], turns: Sequence[Turn], answer: int) -> int | None:
+def _answered(lines: Sequence[Entry], turns: Sequence[DialogueLine], answer: int) -> int | None:
     """Which line an answer is for: the one it replies to, else the last one of somebody else before it."""
     reply_to = lines[answer].get("reply_to")
     for at in range(answer - 1, max(-1, answer - 20), -1):

@@ -20,9 +20,9 @@ __all__ = [
     "Case",
     "Claiming",
     "Decision",
-    "Outcome",
     "Reason",
     "Stage",
+    "TurnOutcome",
     "later",
     "sentence_of",
 ]
@@ -93,13 +93,13 @@ class Reason(StrEnum):
 
 Claiming: TypeAlias = Literal["claimed", "claim_seen", "taken_over"]
 """What a claim decides: this agent answers, another one does, or this one does in its place."""
-Outcome: TypeAlias = Literal["answered", "failed", "said_nothing", "withdrawn", "lost_claim"]
+TurnOutcome: TypeAlias = Literal["answered", "failed", "said_nothing", "withdrawn", "lost_claim"]
 """What became of an answer that was begun."""
 LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD, Stage.ANSWER, Stage.CORRECTION})
 """Where decisions come from that are made after the gate's own about the same message."""
 STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.HOP_LIMIT, Reason.PAIR_BUDGET})
 """Why the loop guard lets no bot answer another one."""
-OUTCOMES: Final[frozenset[str]] = frozenset(get_args(Outcome))
+OUTCOMES: Final[frozenset[str]] = frozenset(get_args(TurnOutcome))
 """What became of answers, as reasons of the stage of answers."""
 MISTAKES: Final[frozenset[str]] = frozenset({Reason.INTRUDED, Reason.MISSED})
 """What people correct, as reasons of the last stage."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["NEVER", "Scene", "Turn"]
+__all__ = ["NEVER", "Dialogue", "DialogueLine"]
 
 NEVER: Final = -1000
 """The position of a line that does not exist."""
@@ -18,7 +18,7 @@ _PARTNER_LINES: Final = 60
 _MINUTE: Final = 60_000
 
 
-class Turn(NamedTuple):
+class DialogueLine(NamedTuple):
     """One line: who spoke, to whom explicitly (in an order that does not depend on how members are listed), whether it
     asks, the platform's time (ms), its terms, its length, how it opens (``cues.opening``), and whose name begins like
     its first word.
@@ -33,12 +33,12 @@ class Turn(NamedTuple):
     opening: int = 0
     hinted: frozenset[int] = frozenset()
 
-    def minutes_since(self, earlier: "Turn") -> float:
+    def minutes_since(self, earlier: "DialogueLine") -> float:
         """The time between two lines. Negative when this one is the earlier one."""
         return (self.ts - earlier.ts) / _MINUTE
 
 
-class Scene:
+class Dialogue:
     """The state after ``turns``, for the ``speaker`` of the next line. Dictionaries are by member.
 
     For everybody: the ``last`` and ``first`` line, the ``count`` of lines and how many were ``spoken_to`` somebody, the
@@ -67,11 +67,11 @@ class Scene:
         "turns",
     )
 
-    def __init__(self, turns: Sequence[Turn], speaker: int) -> None:
+    def __init__(self, turns: Sequence[DialogueLine], speaker: int) -> None:
         # Made anew for each message: what can be counted in one go is, and the loop below has locals only.
         size = len(turns)
         whos = [turn.who for turn in turns]
-        self.turns: Sequence[Turn] = turns
+        self.turns: Sequence[DialogueLine] = turns
         self.size: int = size
         self.speaker: int = speaker
         self.speakers: list[int] = whos

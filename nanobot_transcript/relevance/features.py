@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from math import log1p
 from typing import Final, NamedTuple
 
-from nanobot_transcript.relevance.dialogue import NEVER, Scene, Turn
+from nanobot_transcript.relevance.dialogue import NEVER, Dialogue, DialogueLine
 from nanobot_transcript.relevance.reply_links import Links
 
-__all__ = ["NAMES", "Message", "features"]
+__all__ = ["NAMES", "JudgedMessage", "features"]
 
 NAMES: Final = (
     "gap",
@@ -63,14 +63,14 @@ _LONG: Final = 600
 _OVERLAP_LINES: Final = 30
 
 
-class Message(NamedTuple):
+class JudgedMessage(NamedTuple):
     """What the features look at in the message to decide about; members by position."""
 
-    turn: Turn
+    turn: DialogueLine
     first: int | None
 
 
-def features(seen: Scene, message: Message, found: Links, who: int) -> list[float]:
+def features(seen: Dialogue, message: JudgedMessage, found: Links, who: int) -> list[float]:
     """The numbers about member ``who`` in the order of ``NAMES``; ``found`` says what the message answers."""
     own = seen.last.get(seen.speaker, NEVER)
     last = seen.last.get(who, NEVER)
@@ -88,7 +88,7 @@ def features(seen: Scene, message: Message, found: Links, who: int) -> list[floa
     ]
 
 
-def _distances(seen: Scene, who: int, own: int, last: int) -> tuple[float, ...]:
+def _distances(seen: Dialogue, who: int, own: int, last: int) -> tuple[float, ...]:
     size = seen.size
     return (
         _log(size - last),
@@ -101,7 +101,7 @@ def _distances(seen: Scene, who: int, own: int, last: int) -> tuple[float, ...]:
     )
 
 
-def _partners(seen: Scene, who: int) -> tuple[float, ...]:
+def _partners(seen: Dialogue, who: int) -> tuple[float, ...]:
     mine = seen.partner.get(seen.speaker)
     return (
         float(mine is not None and mine[0] == who),
@@ -111,12 +111,12 @@ def _partners(seen: Scene, who: int) -> tuple[float, ...]:
     )
 
 
-def _last_line(seen: Scene, who: int, latest: Turn | None) -> tuple[float, ...]:
+def _last_line(seen: Dialogue, who: int, latest: DialogueLine | None) -> tuple[float, ...]:
     to = latest.to if latest else ()
     return (float(bool(to) and seen.speaker not in to), _log(seen.size - seen.asked.get(who, NEVER)))
 
 
-def _amounts(seen: Scene, message: Message, who: int, latest: Turn | None) -> tuple[float, ...]:
+def _amounts(seen: Dialogue, message: JudgedMessage, who: int, latest: DialogueLine | None) -> tuple[float, ...]:
     since = message.turn.minutes_since(latest) if latest else float(_LONG)
     # Rounded, as the weights were fitted on logs of whole minutes: of lines a second apart none are a minute apart,
     # wherever the minute of the clock ends.
@@ -128,7 +128,7 @@ def _amounts(seen: Scene, message: Message, who: int, latest: Turn | None) -> tu
     )
 
 
-def _addressing(message: Message, who: int) -> tuple[float, ...]:
+def _addressing(message: JudgedMessage, who: int) -> tuple[float, ...]:
     to, first = message.turn.to, message.first
     return (
         float(who in to),
@@ -140,7 +140,7 @@ def _addressing(message: Message, who: int) -> tuple[float, ...]:
     )
 
 
-def _content(seen: Scene, message: Message, who: int, latest: Turn | None) -> tuple[float, ...]:
+def _content(seen: Dialogue, message: JudgedMessage, who: int, latest: DialogueLine | None) -> tuple[float, ...]:
     terms = message.turn.terms
     overlap = 0
     if terms and latest is not None:
@@ -150,12 +150,12 @@ def _content(seen: Scene, message: Message, who: int, latest: Turn | None) -> tu
     return (log1p(message.turn.length), log1p(latest.length) if latest else 0.0, float(min(overlap, 6)))
 
 
-def _competition(seen: Scene, who: int, last: int) -> tuple[float, ...]:
+def _competition(seen: Dialogue, who: int, last: int) -> tuple[float, ...]:
     ends = seen.last
     return (float(sum(ends.get(other, NEVER) > last for other in seen.said.keys() | seen.heard.keys())),)
 
 
-def _rates(seen: Scene, who: int) -> tuple[float, ...]:
+def _rates(seen: Dialogue, who: int) -> tuple[float, ...]:
     return (
         _log(len(seen.last)),
         seen.explicit / seen.size if seen.size else 0.0,
@@ -164,7 +164,7 @@ def _rates(seen: Scene, who: int) -> tuple[float, ...]:
     )
 
 
-def _rate(seen: Scene, who: int) -> float:
+def _rate(seen: Dialogue, who: int) -> float:
     return seen.spoken_to.get(who, 0) / seen.count[who] if who in seen.count else -1.0
 
 

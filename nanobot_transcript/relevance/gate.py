@@ -18,7 +18,7 @@ from nanobot_transcript.relevance.expertise import read_words
 from nanobot_transcript.relevance.features import features
 from nanobot_transcript.relevance.judge import Judge
 from nanobot_transcript.relevance.message_history import past_of
-from nanobot_transcript.relevance.model import Model, shipped_model
+from nanobot_transcript.relevance.model import ScoreModel, shipped_model
 from nanobot_transcript.relevance.observation import Observation, Observer
 from nanobot_transcript.relevance.options import GateOptions
 from nanobot_transcript.relevance.request_words import asks_anybody
@@ -59,13 +59,13 @@ class RelevanceGate:
         log: DecisionLog | None = None,
         *,
         allow: Callable[[], bool] | None = None,
-        model: Model | None = None,
+        model: ScoreModel | None = None,
     ) -> None:
         self.options: GateOptions = options or GateOptions()
         self.judge: Judge | None = judge
         self.log: DecisionLog | None = log
         self._allow = allow
-        self._model: Model = model or shipped_model()
+        self._model: ScoreModel = model or shipped_model()
         read_words()  # a tenth of a second: now, and not on the event loop when the first message waits
         self._observer: Observer = Observer(self._model.links)
         self._scored: tuple[Any, Links, dict[int, float]] | None = None

@@ -16,13 +16,13 @@ from nanobot_transcript.relevance.phrases import Phrases
 from nanobot_transcript.relevance.reply_links import PAIRS
 from nanobot_transcript.relevance.trees import Trees
 
-__all__ = ["FORMAT", "Model", "shipped_model"]
+__all__ = ["FORMAT", "ScoreModel", "shipped_model"]
 
 FORMAT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ScoreModel:
     """``links``: whether a line answers an earlier one. ``members``: whether a message is for a member, by structure.
     ``bots``: whether a bot is to answer it, by structure and words, with ``phrases``. ``threshold`` is the probability
     from which a message is for a member.
@@ -35,7 +35,7 @@ class Model:
     phrases: Phrases
 
     @classmethod
-    def of(cls, document: Any) -> "Model":
+    def of(cls, document: Any) -> "ScoreModel":
         """The model of a decoded weights file. Raises ConfigError when it is for other features or none at all."""
         hint = "Train it anew: python -m benchmarks.gate.train DIR."
         try:
@@ -53,7 +53,7 @@ class Model:
 
 
 @cache
-def shipped_model() -> Model:
+def shipped_model() -> ScoreModel:
     """The model that comes with the package."""
     text = files("nanobot_transcript.relevance").joinpath("weights.json").read_text(encoding="utf-8")
-    return Model.of(json.loads(text))
+    return ScoreModel.of(json.loads(text))

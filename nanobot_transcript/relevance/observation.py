@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.dialogue import NEVER, Scene, Turn
-from nanobot_transcript.relevance.features import Message
+from nanobot_transcript.relevance.dialogue import NEVER, Dialogue, DialogueLine
+from nanobot_transcript.relevance.features import JudgedMessage
 from nanobot_transcript.relevance.mentions import at_nodes, called_beside, is_for_everyone
 from nanobot_transcript.relevance.message_history import HISTORY_LINES
 from nanobot_transcript.relevance.names import NOBODY, STRANGER, Naming, Roster, hint_of, speaker_of, strangers
@@ -48,8 +48,8 @@ class Observation(NamedTuple):
     """
 
     roster: Roster
-    scene: Scene
-    message: Message
+    scene: Dialogue
+    message: JudgedMessage
     found: Links
     speaker: int
     me: int
@@ -69,7 +69,7 @@ class _Line(NamedTuple):
     ``text`` is its folded text; ``settled`` says that everybody it mentions is known by id.
     """
 
-    turn: Turn
+    turn: DialogueLine
     naming: Naming
     mentioned: frozenset[int]
     called: frozenset[int]
@@ -147,7 +147,7 @@ class _Group:
         to = called | mentioned or NOBODY
         asks, about, length, opens = _gist(text)
         hinted = naming.hinted - {who} or NOBODY
-        turn = Turn(who, roster.ordered(to), asks, _ts(entry), about, length, opens, hinted)
+        turn = DialogueLine(who, roster.ordered(to), asks, _ts(entry), about, length, opens, hinted)
         settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
         return _Line(turn, naming, mentioned, called, everyone, folded(text), settled)
 
@@ -163,8 +163,8 @@ class Observer:
         self._groups: dict[tuple[str, *tuple[int, ...]], _Group] = {}
         self._given: tuple[str, *tuple[AgentProfile, ...]] = ("",)
         self._group_of: _Group | None = None
-        self._latest: tuple[Any, list[Turn], Scene] | None = None
-        self._linked: tuple[Scene, Turn, Links] | None = None
+        self._latest: tuple[Any, list[DialogueLine], Dialogue] | None = None
+        self._linked: tuple[Dialogue, DialogueLine, Links] | None = None
 
     def observe(
         self,
@@ -184,7 +184,7 @@ class Observer:
         return Observation(
             group.roster,
             scene,
-            Message(turn, now.naming.first),
+            JudgedMessage(turn, now.naming.first),
             self._links(scene, turn),
             turn.who,
             group.places[id(agent)],
@@ -215,7 +215,7 @@ class Observer:
     @staticmethod
     def _turns(
         roster: Roster, lines: Sequence[_Line], entries: Sequence[Entry], message: Entry
-    ) -> tuple[list[Turn], dict[Any, int]]:
+    ) -> tuple[list[DialogueLine], dict[Any, int]]:
         """The turns, replies counted as addressing, and who wrote which message."""
         turns = [line.turn for line in lines]
         replies = [at for at, entry in enumerate(entries) if "reply_to" in entry]
@@ -228,15 +228,15 @@ class Observer:
             turns[at], _ = _with_reply(roster, turns[at], entries[at], authors)
         return turns, authors
 
-    def _scene(self, group: _Group, turns: list[Turn], speaker: int) -> Scene:
+    def _scene(self, group: _Group, turns: list[DialogueLine], speaker: int) -> Dialogue:
         latest = self._latest
         if latest and latest[0] is group.roster and latest[2].speaker == speaker and latest[1] == turns:
             return latest[2]
-        scene = Scene(turns, speaker)
+        scene = Dialogue(turns, speaker)
         self._latest = (group.roster, turns, scene)
         return scene
 
-    def _links(self, scene: Scene, turn: Turn) -> Links:
+    def _links(self, scene: Dialogue, turn: DialogueLine) -> Links:
         """What the message answers: the same for all members that are asked about."""
         known = self._linked
         if known and known[0] is scene and known[1] == turn:
@@ -269,7 +269,7 @@ def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequenc
     return (agent, *(member for member in members if member.name != agent.name))
 
 
-def _awaited(scene: Scene, lines: Sequence[_Line], now: Turn) -> frozenset[int]:
+def _awaited(scene: Dialogue, lines: Sequence[_Line], now: DialogueLine) -> frozenset[int]:
     own = scene.last.get(now.who, NEVER)
     if scene.size - own > _JUST_BEFORE or not 0 <= now.minutes_since(lines[own].turn) <= _SAME_MINUTES:
         return NOBODY
@@ -293,7 +293,9 @@ def _known(entry: Entry, roster: Roster) -> int | None:
     return at
 
 
-def _with_reply(roster: Roster, turn: Turn, entry: Entry, authors: Mapping[Any, int]) -> tuple[Turn, int | None]:
+def _with_reply(
+    roster: Roster, turn: DialogueLine, entry: Entry, authors: Mapping[Any, int]
+) -> tuple[DialogueLine, int | None]:
     reply_to = entry.get("reply_to")
     author = authors.get(reply_to) if reply_to and isinstance(reply_to, str) else None
     if author is None or author == turn.who or author in turn.to:

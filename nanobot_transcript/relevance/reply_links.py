@@ -7,9 +7,9 @@ others behind it. What answers a line of its own writer goes on with it, and is 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log, log1p, sqrt
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from nanobot_transcript.relevance.dialogue import Turn
+from nanobot_transcript.relevance.dialogue import DialogueLine
 from nanobot_transcript.relevance.trees import Trees
 
 __all__ = ["PAIRS", "WINDOW", "Links", "links", "pairs"]
@@ -78,7 +78,7 @@ class Links(NamedTuple):
 class _Past:
     """What the lines before one say about who talks with whom."""
 
-    def __init__(self, turns: Sequence[Turn], end: int, speaker: int) -> None:
+    def __init__(self, turns: Sequence[DialogueLine], end: int, speaker: int) -> None:
         self.start: int = max(0, end - WINDOW)
         self.last: dict[int, int] = {}
         self.partner: dict[int, tuple[int, int]] = {}
@@ -101,19 +101,19 @@ class _Past:
                 supposed[at] = partner[who][0]
 
 
-def pairs(turns: Sequence[Turn], end: int, line: Turn) -> Iterator[tuple[int, list[float]]]:
+def pairs(turns: Sequence[DialogueLine], end: int, line: DialogueLine) -> Iterator[tuple[int, list[float]]]:
     """The earlier lines that ``line`` may answer, latest first, with the numbers about each; the line stands behind
     ``turns[:end]``.
     """
     yield from _pairs(turns, end, line, _Past(turns, end, line.who))
 
 
-def links(turns: Sequence[Turn], end: int, line: Turn, model: Trees) -> Links:
+def links(turns: Sequence[DialogueLine], end: int, line: DialogueLine, model: Trees) -> Links:
     """For whom ``line`` is that stands behind ``turns[:end]``."""
     return _links(turns, end, line, model, deep=True)
 
 
-def _links(turns: Sequence[Turn], end: int, line: Turn, model: Trees, *, deep: bool) -> Links:
+def _links(turns: Sequence[DialogueLine], end: int, line: DialogueLine, model: Trees, *, deep: bool) -> Links:
     me = line.who
     past = _Past(turns, end, me)
     best: dict[int, float] = {}
@@ -141,13 +141,17 @@ def _links(turns: Sequence[Turn], end: int, line: Turn, model: Trees, *, deep: b
     return Links(best, sums, chain, whole, own, total)
 
 
-def _supposed(turn: Turn, partner: int | None) -> dict[int, float]:
+def _supposed(turn: DialogueLine, partner: int | None) -> dict[int, float]:
     if turn.to:
         return dict.fromkeys(turn.to, _NAMED)
     return {} if partner is None else {partner: _SUPPOSED}
 
 
-def _pairs(turns: Sequence[Turn], end: int, line: Turn, past: _Past) -> Iterator[tuple[int, list[float]]]:
+_Pair: TypeAlias = tuple[int, list[float]]
+"""The place of an earlier line, and the features of the two lines."""
+
+
+def _pairs(turns: Sequence[DialogueLine], end: int, line: DialogueLine, past: _Past) -> Iterator[_Pair]:
     me, to, terms, documents = line.who, line.to, line.terms, past.documents
     lines = end - past.start
     whole = log(lines + 1)

@@ -11,8 +11,8 @@ __all__ = [
     "DAY_MS",
     "Done",
     "JudgeTally",
+    "NotedVerdict",
     "Tally",
-    "Verdict",
     "judge_since",
     "tallies_since",
     "verdicts_since",
@@ -31,7 +31,7 @@ _Case: TypeAlias = "tuple[str, str, str]"
 """The bot, the chat and the message that a note is about."""
 
 
-class Verdict(NamedTuple):
+class NotedVerdict(NamedTuple):
     """What a bot did about a message and why, by the log's codes (``Reason``). Of what it answered or tried to answer,
     ``reason`` is why it felt meant, and ``why`` what went wrong. ``ts`` (milliseconds) is when the last was noted.
     """
@@ -110,7 +110,7 @@ def tallies_since(log: DecisionLog, since_ms: float, chats: Iterable[str] | None
     return [_counted(agent, [record for (case, _), record in last.items() if case[0] == agent]) for agent in agents]
 
 
-def verdicts_since(log: DecisionLog, since_ms: float, chats: Iterable[str]) -> list[Verdict]:
+def verdicts_since(log: DecisionLog, since_ms: float, chats: Iterable[str]) -> list[NotedVerdict]:
     """What each bot did about each message of some chats (session keys), by what was noted last; corrections aside."""
     felt: dict[_Case, Mapping[str, Any]] = {}
     last: dict[_Case, Mapping[str, Any]] = {}
@@ -130,7 +130,7 @@ def _case(record: Mapping[str, Any]) -> _Case:
     return _text(record, "agent"), _text(record, "chat"), _text(record, "message_id")
 
 
-def _verdict(case: _Case, record: Mapping[str, Any], felt: Mapping[str, Any]) -> Verdict:
+def _verdict(case: _Case, record: Mapping[str, Any], felt: Mapping[str, Any]) -> NotedVerdict:
     """By the last note of a case, and the gate's own."""
     noted = _text(record, "reason")
     done: Done = "silent"
@@ -141,7 +141,7 @@ def _verdict(case: _Case, record: Mapping[str, Any], felt: Mapping[str, Any]) ->
     elif record.get("respond"):
         done = "begun"
     reason = noted if done == "silent" else _text(felt, "reason")
-    return Verdict(*case, done, reason, _text(record, "why"), _ts(record))
+    return NotedVerdict(*case, done, reason, _text(record, "why"), _ts(record))
 
 
 def _ended(log: DecisionLog, since_ms: float, chats: Iterable[str] | None) -> Iterable[Mapping[str, Any]]:

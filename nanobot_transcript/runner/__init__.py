@@ -21,7 +21,7 @@ from nanobot_transcript.runner.reply_stream import AnswerLimits
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.responders.openai_compatible import OpenAIOptions, OpenAIResponder
-from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
+from nanobot_transcript.runner.responders.scripted import ScriptedResponder, ScriptLine
 from nanobot_transcript.runner.runner import Runner
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "ContextLimits",
     "HostedAgent",
     "InboundMessage",
-    "Line",
     "LiveMessage",
     "LoopOptions",
     "MessageBus",
@@ -49,6 +48,7 @@ __all__ = [
     "Recalled",
     "Responder",
     "Runner",
+    "ScriptLine",
     "ScriptedResponder",
     "SentMessage",
     "StreamingChannel",

@@ -10,14 +10,14 @@ from nanobot_transcript.conversation.ports import InboundMessage, OutboundMessag
 from nanobot_transcript.errors import DeliveryError
 from nanobot_transcript.runner.live_text import LiveText
 
-__all__ = ["Delivery", "MessageBus", "Pipe"]
+__all__ = ["MessageBus", "Pipe", "QueuedMessage"]
 
 _SIZE: Final = 1000
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Delivery:
+class QueuedMessage:
     """An outbound message and the place where its sender waits for the outcome; ``live`` is its text while that is
     still being written.
     """
@@ -42,7 +42,7 @@ class MessageBus:
 
     def __init__(self, size: int = _SIZE) -> None:
         self._inbound: Pipe[InboundMessage] = Pipe(size)
-        self._outbound: Pipe[Delivery] = Pipe(size)
+        self._outbound: Pipe[QueuedMessage] = Pipe(size)
 
     def publish_inbound(self, message: InboundMessage) -> bool:
         """Hand a message to the agent. False when it is too busy or stopping: the message is in the record only."""
@@ -62,12 +62,12 @@ class MessageBus:
 
         Raises DeliveryError when it could not be sent.
         """
-        delivery = Delivery(message, live)
+        delivery = QueuedMessage(message, live)
         if not await self._outbound.put(delivery):
             raise DeliveryError("The runner is stopping; nothing is sent any more.")
         return await delivery.outcome
 
-    def outbound(self) -> AsyncIterator[Delivery]:
+    def outbound(self) -> AsyncIterator[QueuedMessage]:
         """Messages for the channel, until ``close_outbound``."""
         return self._outbound
 

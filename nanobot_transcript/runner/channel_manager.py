@@ -25,7 +25,7 @@ from nanobot_transcript.errors import (
     WithheldError,
 )
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.bus import Delivery, MessageBus
+from nanobot_transcript.runner.bus import MessageBus, QueuedMessage
 from nanobot_transcript.runner.chat_queues import Lanes
 from nanobot_transcript.runner.live_text import LiveText
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -61,7 +61,7 @@ class ChannelManager:
         self._delays: Sequence[float] = delays
         self._recorder: Recorder | None = Recorder(transcript_store) if transcript_store is not None else None
         self._agent: AgentProfile = agent
-        self._lanes: Lanes[Delivery] = Lanes(self._dispatch, parallel=_PARALLEL)
+        self._lanes: Lanes[QueuedMessage] = Lanes(self._dispatch, parallel=_PARALLEL)
 
     async def run(self) -> None:
         """Dispatch until the bus is closed and everything is sent."""
@@ -91,7 +91,7 @@ class ChannelManager:
                     DeliveryError("Too many messages are waiting for this chat.", hint="Post less to one chat.")
                 )
 
-    async def _dispatch(self, delivery: Delivery) -> None:
+    async def _dispatch(self, delivery: QueuedMessage) -> None:
         try:
             sent, source = await self._sent(delivery)
         except TranscriptError as error:
@@ -103,7 +103,7 @@ class ChannelManager:
             await self._record(delivery, sent, source)
             delivery.succeed(sent)
 
-    async def _sent(self, delivery: Delivery) -> tuple[SentMessage, Source]:
+    async def _sent(self, delivery: QueuedMessage) -> tuple[SentMessage, Source]:
         message, text = delivery.message, delivery.live
         if text is None:
             return await self._send(message), "send"
@@ -111,7 +111,7 @@ class ChannelManager:
             return await self._stream(self._channel, delivery, text), "stream"
         return await self._send(replace(message, content=await text.whole())), "send"
 
-    async def _stream(self, channel: StreamingChannel, delivery: Delivery, text: LiveText) -> SentMessage:
+    async def _stream(self, channel: StreamingChannel, delivery: QueuedMessage, text: LiveText) -> SentMessage:
         """Show the text as it grows. What cannot be shown that way is sent when it is finished."""
         message = delivery.message
         shown: LiveMessage | None = None
@@ -153,7 +153,7 @@ class ChannelManager:
             raise
         raise AssertionError("the last attempt returns or raises")
 
-    async def _record(self, delivery: Delivery, sent: SentMessage, source: Source) -> None:
+    async def _record(self, delivery: QueuedMessage, sent: SentMessage, source: Source) -> None:
         message, text = delivery.message, delivery.live
         if self._recorder is not None and not message.private:
             said = message if text is None else replace(message, content=text.text)

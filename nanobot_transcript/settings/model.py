@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.platform import Platform, platforms
 from nanobot_transcript.settings.base import Section, setting
-from nanobot_transcript.settings.sections.agents import AgentProfile, AgentSettings, RunnerSettings
+from nanobot_transcript.settings.sections.agents import AgentSettings, BotSettings, RunnerSettings
 from nanobot_transcript.settings.sections.assistant import AssistantSettings
 from nanobot_transcript.settings.sections.filebox import FileboxSettings
 from nanobot_transcript.settings.sections.gate import GateSettings
@@ -25,12 +25,12 @@ from nanobot_transcript.settings.sections.hub import HubSettings
 from nanobot_transcript.settings.sections.io import IoSettings
 from nanobot_transcript.settings.sections.mail import MailSettings
 from nanobot_transcript.settings.sections.store import RecordSettings, StoreSettings
-from nanobot_transcript.settings.sections.turns import RelaySettings, TurnsSettings
+from nanobot_transcript.settings.sections.turns import RelaySection, TurnsSettings
 from nanobot_transcript.settings.unset_variables import Unset, unset_error
 
 if TYPE_CHECKING:
     from nanobot_transcript.conversation.composition import Options
-    from nanobot_transcript.identity import AgentProfile as Profile
+    from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.record import Record
 
 __all__ = ["Settings"]
@@ -61,7 +61,7 @@ class _Common(BaseSettings):
         "存放在数据库中的记录，供多台机器共用。",
     )
     agent: AgentSettings = setting(AgentSettings, "This process's bot.", "本进程的机器人。")
-    agents: dict[str, AgentProfile] = setting(
+    agents: dict[str, BotSettings] = setting(
         dict,
         "The bots of the group, by account: in Feishu the app id.",
         "群里的机器人，按账号（飞书中即 App ID）。",
@@ -78,8 +78,8 @@ class _Common(BaseSettings):
         "相关性判断：机器人是否应答一条消息。",
     )
     turns: TurnsSettings = setting(TurnsSettings, "How bots take turns.", "机器人之间如何轮流发言。")
-    relay: RelaySettings = setting(
-        RelaySettings,
+    relay: RelaySection = setting(
+        RelaySection,
         "Whether a bot hears other bots through the record.",
         "转达：机器人是否通过记录听到其他机器人。",
     )
@@ -162,12 +162,12 @@ class _Common(BaseSettings):
             options = {name: value for name, value in options.items() if not name.startswith("spool_")}
         return Record.open(address, posting=self.outbox.limits(), **kept, **options)
 
-    def agent_profiles(self) -> "dict[str, Profile]":
+    def agent_profiles(self) -> "dict[str, AgentProfile]":
         """What the settings say of the bots of the group, by account."""
-        from nanobot_transcript.identity import AgentProfile as Profile
+        from nanobot_transcript.identity import AgentProfile
 
         return {
-            account: Profile(agent.name, tuple(agent.aliases), agent.description, account=account)
+            account: AgentProfile(agent.name, tuple(agent.aliases), agent.description, account=account)
             for account, agent in self.agents.items()
         }
 
@@ -175,7 +175,7 @@ class _Common(BaseSettings):
         """How the bots of this process take part on a platform; ``only`` is what its only bot is called."""
         from nanobot_transcript.conversation.composition import Options
         from nanobot_transcript.conversation.prompt import ContextLimits
-        from nanobot_transcript.turns import RelaySettings as Relaying
+        from nanobot_transcript.turns import RelaySettings
 
         return Options(
             agents={
@@ -190,7 +190,7 @@ class _Common(BaseSettings):
             guard=self.turns.limits(),
             claim=self.turns.claim.limits(),
             claim_open=self.turns.claim.answer,
-            relay=Relaying(self.relay.mode, self.relay.max_age),
+            relay=RelaySettings(self.relay.mode, self.relay.max_age),
             courtesy_reaction="" if self.gate.courtesy_reaction == "off" else self.gate.courtesy_reaction,
         )
 

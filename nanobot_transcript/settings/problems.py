@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.sources import Origin, Source, origin_of
-from nanobot_transcript.settings.wording import Place, place_of, shown
+from nanobot_transcript.settings.wording import SettingPlace, place_of, shown
 
 __all__ = ["config_error"]
 
@@ -45,7 +45,7 @@ def _sentence(problem: ErrorDetails, sources: Sequence[Source]) -> str:
     return f"{place.key} ({origin}) {_given(problem, place, origin)}{must}."
 
 
-def _given(problem: ErrorDetails, place: Place, origin: Origin) -> str:
+def _given(problem: ErrorDetails, place: SettingPlace, origin: Origin) -> str:
     """What it is, with a comma and a "but"; nothing of a secret of the right kind."""
     value = problem["input"]
     if origin.written is None and place.secret and isinstance(value, str):

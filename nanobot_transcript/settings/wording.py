@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from nanobot_transcript.settings.model import Settings
 from nanobot_transcript.settings.schema import Model, bare, child, placeholder
 
-__all__ = ["Place", "place_of", "shown"]
+__all__ = ["SettingPlace", "place_of", "shown"]
 
 _SECTION: Final = "a section of settings"
 _LONGEST: Final = 80
@@ -32,7 +32,7 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SettingPlace:
     """A setting or section by its dotted ``key``, what it ``must`` be, and whether that is a ``secret``.
 
     ``within``: an item of its list is meant. ``required``: there is no default. ``named``: an entry under a free name,
@@ -57,7 +57,7 @@ class Place:
         return (self.secret and self.must.endswith("or null")) or bool(_OF_ONE_BOT.match(self.key))
 
 
-def place_of(path: Sequence[int | str]) -> Place:
+def place_of(path: Sequence[int | str]) -> SettingPlace:
     """The place behind the parts of a key, such as ``("agents", "cli_a", "aliases", 0)``.
 
     What stands behind a setting is left out: pydantic adds which branch of a union was tried.
@@ -78,14 +78,14 @@ def place_of(path: Sequence[int | str]) -> Place:
             return _leaf(".".join(parts), info, rest)
         if by_name and not rest:
             key = ".".join(parts)
-            return Place(key, f"{_SECTION} for each {placeholder(key)}")
+            return SettingPlace(key, f"{_SECTION} for each {placeholder(key)}")
         if by_name:
             parts.append(str(rest.pop(0)))
         model = section
-    return Place(".".join(parts), _SECTION)
+    return SettingPlace(".".join(parts), _SECTION)
 
 
-def shown(value: Any, place: Place) -> str:
+def shown(value: Any, place: SettingPlace) -> str:
     """A value in an error; of a secret, and of what may hold one, only the kind.
 
     >>> shown("many", place_of(["context", "max_entries"])), shown(7, place_of(["gate", "judge", "api_key"]))
@@ -107,12 +107,12 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "something else")
 
 
-def _leaf(key: str, info: FieldInfo, rest: Sequence[int | str]) -> Place:
+def _leaf(key: str, info: FieldInfo, rest: Sequence[int | str]) -> SettingPlace:
     annotation, secret = bare(info.annotation), _holds_secrets(info.annotation)
     if get_origin(annotation) is dict and len(rest) == 1:
-        return Place(f"{key}.{rest[0]}", _words(get_args(annotation)[1], ()), secret, named=True)
+        return SettingPlace(f"{key}.{rest[0]}", _words(get_args(annotation)[1], ()), secret, named=True)
     within = bool(rest) and isinstance(rest[0], int)
-    return Place(key, _words(annotation, info.metadata), secret, within, info.is_required())
+    return SettingPlace(key, _words(annotation, info.metadata), secret, within, info.is_required())
 
 
 def _words(annotation: Any, limits: Sequence[Any]) -> str:

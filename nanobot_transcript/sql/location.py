@@ -28,10 +28,10 @@ class Shelf:
         """The shelf of another process, by its ``address``."""
         if address is None:
             return Shelf(folder)
-        from nanobot_transcript.sql.postgres.address import Place
+        from nanobot_transcript.sql.postgres.address import DatabaseAddress
         from nanobot_transcript.sql.postgres.engine import Engine
 
-        return Shelf(folder, Engine(Place(**json.loads(address))))
+        return Shelf(folder, Engine(DatabaseAddress(**json.loads(address))))
 
     @property
     def address(self) -> str | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
-from nanobot_transcript.files.document import Signature, Snapshot, StateFile
+from nanobot_transcript.files.document import FileStamp, Snapshot, StateFile
 from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.store.member_document import Document, Shape, empty
 from nanobot_transcript.store.members import Change, MemberDirectory
@@ -37,7 +37,7 @@ class FileMembers(MemberDirectory):
     def __init__(self, base_dir: str | Path, *, now: Callable[[], float] = time.time) -> None:
         super().__init__(now=now)
         self._file: StateFile = StateFile(Path(base_dir) / STATE_FOLDER, "members.json", version=1, shape=Shape)
-        self._signature: Signature | None = None
+        self._signature: FileStamp | None = None
         self._state: str = "absent"
         self._pending: list[Change] = []
         self._held_up: bool = False

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_bot
 
-__all__ = ["Speaker", "Spoken"]
+__all__ = ["MessageCount", "Spoken"]
 
 
 @dataclass(slots=True)
-class Speaker:
+class MessageCount:
     """A member, and how many messages and characters it said; when last (milliseconds)."""
 
     sender: str
@@ -28,13 +28,15 @@ class Spoken:
     messages: int = 0
     first_ms: float | None = None
     last_ms: float | None = None
-    speakers: dict[str, Speaker] = field(default_factory=dict)
+    speakers: dict[str, MessageCount] = field(default_factory=dict)
     sources: Counter[str] = field(default_factory=Counter)
 
     def add(self, entry: Entry, name: str) -> None:
         """Count one message of somebody who is called ``name``."""
         bot = is_bot(entry)
-        speaker = self.speakers.setdefault(entry["sender"], Speaker(entry["sender"], name, "bot" if bot else "human"))
+        speaker = self.speakers.setdefault(
+            entry["sender"], MessageCount(entry["sender"], name, "bot" if bot else "human")
+        )
         ts = entry["ts"]
         speaker.messages += 1
         speaker.characters += len(entry["content"])
@@ -45,6 +47,6 @@ class Spoken:
         source = entry.get("source")
         self.sources[source if source and isinstance(source, str) else "unknown"] += 1  # others write the record, too
 
-    def by_messages(self) -> list[Speaker]:
+    def by_messages(self) -> list[MessageCount]:
         """Who spoke, the most frequent first."""
         return sorted(self.speakers.values(), key=lambda speaker: (-speaker.messages, speaker.name))

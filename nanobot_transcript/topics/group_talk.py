@@ -12,7 +12,7 @@ from nanobot_transcript.topics.quote import quote
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["QUOTED", "Groups", "with_context"]
+__all__ = ["QUOTED", "GroupTalk", "with_context"]
 
 QUOTED: Final = "\n\n### Recent messages of "
 """What stands between the content of a mail and what it quotes from a group."""
@@ -20,7 +20,7 @@ QUOTED: Final = "\n\n### Recent messages of "
 _LOOKED_AT: Final = 60
 
 
-class Groups:
+class GroupTalk:
     """The transcripts of this machine; ``open_store`` is called once, when they are first asked for."""
 
     def __init__(self, open_store: "Callable[[], GroupTranscriptStore] | None") -> None:

@@ -10,7 +10,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.topics.group_talk import QUOTED
 from nanobot_transcript.unicode_text import COMMON, tokens
 
-__all__ = ["Candidate", "Fit", "fits", "spoken"]
+__all__ = ["Fit", "TitledText", "fits", "spoken"]
 
 _WINDOW: Final = 60
 _TEXT: Final = 400
@@ -22,7 +22,7 @@ _SHOWN_WORDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TitledText:
     """A text with a title. ``mark`` is what somebody would write to mention it, such as its id; empty for none."""
 
     title: str
@@ -44,7 +44,7 @@ def spoken(recent: Iterable[Entry]) -> list[str]:
     return said[-_WINDOW:]
 
 
-def fits(candidates: Sequence[Candidate], said: Sequence[str]) -> list[Fit | None]:
+def fits(candidates: Sequence[TitledText], said: Sequence[str]) -> list[Fit | None]:
     """For each text how it fits to what was said; None where it does not.
 
     A text is compared with each thing said; what is rare counts more, what stands in the title counts twice, and words
@@ -67,7 +67,7 @@ def _words(text: str) -> list[str]:
     return [token for token in tokens(text) if token not in COMMON]
 
 
-def _mentioned(candidate: Candidate, mentioned: str) -> Fit | None:
+def _mentioned(candidate: TitledText, mentioned: str) -> Fit | None:
     if candidate.mark and candidate.mark.casefold() in mentioned:
         return Fit(1.0, "Its Message ID was mentioned.")
     return None

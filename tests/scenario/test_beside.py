@@ -18,7 +18,7 @@ from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, 
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Option, Question
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
@@ -124,7 +124,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
             else:
                 await two.feishu.press(card, two.ada, {"option": "1"})
             record = await assistant.wait("s", str(number), PATIENCE)
-            assert (record.state, record.by, record.contents) == ("answered", "Ada", (Content("text", answer),))
+            assert (record.state, record.by, record.contents) == ("answered", "Ada", (AnswerContent("text", answer),))
             await until(lambda card=card, answer=answer: f"Ada answered: {answer}" in str(card.content))
     assistant.close()
     assert len(two.model.requests) == asked

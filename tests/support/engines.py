@@ -25,10 +25,10 @@ def engine(cluster: Cluster) -> "Iterator[Engine]":
 @contextmanager
 def engine_of(cluster: Cluster) -> "Iterator[Engine]":
     """One more, at a place of its own."""
-    from nanobot_transcript.sql.postgres.address import Place
+    from nanobot_transcript.sql.postgres.address import DatabaseAddress
     from nanobot_transcript.sql.postgres.engine import Engine  # not everybody has its driver
 
-    opened = Engine(Place(cluster.url, schema=f"t_{uuid4().hex[:12]}"))
+    opened = Engine(DatabaseAddress(cluster.url, schema=f"t_{uuid4().hex[:12]}"))
     try:
         yield opened
     finally:

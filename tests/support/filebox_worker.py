@@ -16,7 +16,7 @@ from support.waiting import PATIENCE
 from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import MailNotFoundError, TranscriptError
-from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, Query
+from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, MailQuery
 from transcript_mcp.filebox.intents import abandoned
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.thread import entries
@@ -232,7 +232,7 @@ def try_all_as(config: str, uid: int, agent: str, to: str) -> dict[str, Any]:
         "list": lambda: mailbox.names("inbox"),
         "page": lambda: mailbox.page("inbox", unread=True),
         "read": lambda: mailbox.read("inbox", name),
-        "search": lambda: mailbox.search(Query(text="text")),
+        "search": lambda: mailbox.search(MailQuery(text="text")),
         "resolve": lambda: mailbox.resolve(name),
         "send": lambda: mailbox.send(to, "INFO", "mail", "text"),
     }

@@ -26,7 +26,7 @@ from nanobot_transcript.errors import (
 from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_of, is_loopback, web_origin
 from transcript_channels.feishu.responses import (
     LARGE,
-    Answer,
+    ApiAnswer,
     Saving,
     decode,
     failure,
@@ -180,7 +180,7 @@ class FeishuClient:
             raise UnexpectedAnswerError(f"{request.api} returned no file.", hint="Check the address of the API.")
         return answer.headers
 
-    async def _tried(self, request: _Request, tries: Tries, read: _Read = read_answer) -> Answer:
+    async def _tried(self, request: _Request, tries: Tries, read: _Read = read_answer) -> ApiAnswer:
         """The answer to a request, made again as ``tries`` says."""
         while True:
             await self._wait_out(request, tries)
@@ -248,7 +248,7 @@ class FeishuClient:
 
     # --- one request
 
-    async def _made(self, request: _Request, read: _Read) -> Answer:
+    async def _made(self, request: _Request, read: _Read) -> ApiAnswer:
         token = await self._token()
         answer = await self._asked(request, token, read)
         if answer.token_refused:
@@ -264,7 +264,7 @@ class FeishuClient:
         except NoAnswerError as error:  # the call itself was not made yet
             raise UnsentError(str(error), hint=error.hint) from None
 
-    async def _asked(self, request: _Request, token: str, read: _Read) -> Answer:
+    async def _asked(self, request: _Request, token: str, read: _Read) -> ApiAnswer:
         await self._pay()
         return await self._exchange(request, {"Authorization": f"Bearer {token}"}, read)
 
@@ -286,7 +286,7 @@ class FeishuClient:
             raise UnexpectedAnswerError("Feishu's answer has no access token.", hint="Check the address of the API.")
         return _Token(value, _life(seconds))
 
-    async def _exchange(self, request: _Request, headers: Mapping[str, str], read: _Read = read_answer) -> Answer:
+    async def _exchange(self, request: _Request, headers: Mapping[str, str], read: _Read = read_answer) -> ApiAnswer:
         """Send a request and read its answer. Raises NoAnswerError and UnexpectedAnswerError."""
         query = {key: _spelled(value) for key, value in request.query.items() if value is not None}
         url = self.base_url + request.path
@@ -307,9 +307,9 @@ class FeishuClient:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}.", hint=_REACH) from None
         if raw is None:
-            return Answer(response.status_code, None, known, is_file=True)
+            return ApiAnswer(response.status_code, None, known, is_file=True)
         body = decode(raw) if len(raw) < LARGE else await asyncio.to_thread(decode, raw)
-        return Answer(response.status_code, body, known)
+        return ApiAnswer(response.status_code, body, known)
 
     def _hidden(self, error: PlatformError) -> PlatformError:
         """The error without secrets, should the platform repeat them."""

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any, Final, cast
 
 from nanobot_transcript.conversation.arrivals import entry_of
-from nanobot_transcript.conversation.people import Look, People
+from nanobot_transcript.conversation.people import MembersNow, People
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import (
     MessageGoneError,
@@ -151,7 +151,7 @@ class FeishuHistory:
         return [open_id for ids in people if (open_id := ids.get("open_id")) and not look.is_lasting(ids, observer)]
 
 
-def _entry(item: HistoryItem, look: Look, observer: str) -> Entry:
+def _entry(item: HistoryItem, look: MembersNow, observer: str) -> Entry:
     arrival = item.message.arrival(observer)
     entry = entry_of(
         replace(arrival, source="history", sender_name=item.sender_name, edited=item.edited, complete=True), look

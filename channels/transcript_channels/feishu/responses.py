@@ -32,7 +32,7 @@ from nanobot_transcript.errors import (
 
 __all__ = [
     "LARGE",
-    "Answer",
+    "ApiAnswer",
     "Saving",
     "decode",
     "failure",
@@ -58,7 +58,7 @@ _URL: Final = re.compile(r"https?://[^\s\"'<>，。]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """One answer. ``body`` is None when it was no JSON object; header names are in lower case. ``is_file``: it was a
     file, which was written down already.
     """
@@ -154,7 +154,7 @@ def decode(raw: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def failure(answer: Answer, app_id: str, console: str, needs: Sequence[str] = ()) -> PlatformError:
+def failure(answer: ApiAnswer, app_id: str, console: str, needs: Sequence[str] = ()) -> PlatformError:
     """The error for an answer that is no success. ``needs``: scopes of which any one allows the call."""
     code, status = answer.code, answer.status
     known = _KNOWN.get(code) if code is not None else None
@@ -199,7 +199,7 @@ def _announced(response: httpx.Response) -> int:
     return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
 
-def _scope_missing(answer: Answer, app_id: str, console: str, needs: Sequence[str]) -> NotPermittedError:
+def _scope_missing(answer: ApiAnswer, app_id: str, console: str, needs: Sequence[str]) -> NotPermittedError:
     scopes = tuple(_violated(answer)) or tuple(needs)
     given = _URL.search(_message(answer))
     url = given.group() if given else grant_url(console, app_id, scopes)
@@ -212,7 +212,7 @@ def _scope_missing(answer: Answer, app_id: str, console: str, needs: Sequence[st
     return error
 
 
-def _violated(answer: Answer) -> list[str]:
+def _violated(answer: ApiAnswer) -> list[str]:
     details = (answer.body or {}).get("error")
     violations = details.get("permission_violations") if isinstance(details, Mapping) else None
     items = violations if isinstance(violations, list) else []
@@ -220,12 +220,12 @@ def _violated(answer: Answer) -> list[str]:
     return [subject for subject in subjects if isinstance(subject, str) and subject]
 
 
-def _message(answer: Answer) -> str:
+def _message(answer: ApiAnswer) -> str:
     message = (answer.body or {}).get("msg")
     return message if isinstance(message, str) else ""
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: ApiAnswer) -> str:
     message = " ".join(_message(answer).split()).rstrip(".;")[:_LONGEST_MESSAGE]
     return f": {message}" if message else ""
 
@@ -326,7 +326,7 @@ _LONGEST_RESET: Final = 3600.0
 _STALE_TOKEN: Final = frozenset({99991661, 99991663, 99991664, 99991668, 99991671, 99991677})
 
 
-def _reset_seconds(answer: Answer) -> float:
+def _reset_seconds(answer: ApiAnswer) -> float:
     """Seconds until the platform counts anew; one second when neither it nor a gateway in front of it says."""
     told = _seconds(answer.headers.get("x-ogw-ratelimit-reset", "")) or _retry_after(answer.headers)
     return min(told, _LONGEST_RESET) if told else 1.0

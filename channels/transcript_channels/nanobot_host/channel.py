@@ -13,10 +13,10 @@ from transcript_channels.feishu import Message
 from transcript_channels.feishu.fields import part, string
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.bot import Bot
-from transcript_channels.nanobot_host.gatekeeper import Turn
+from transcript_channels.nanobot_host.gatekeeper import PossibleTurn
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.inbound import Heard, heard_in, plain
-from transcript_channels.nanobot_host.outbound import Address, Deliveries, Outgoing, Streams
+from transcript_channels.nanobot_host.outbound import Deliveries, Outgoing, Streams, WatchedId
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.nanobot_channel import NanobotChannel
@@ -258,7 +258,7 @@ class Streaming(Core):
         updates, parts = outgoing.updates, len(outgoing.delivered)
         if not ending and not _ASIDE.get():
             outgoing.text += delta or ""
-        address = Address(chat_id, outgoing)
+        address = WatchedId(chat_id, outgoing)
         await super().send_delta(address, delta, _addressed_metadata(metadata, outgoing), **options)
         if ending:
             streams.end(key)
@@ -284,7 +284,7 @@ class Gated(Core):
         host, bot = self._transcript_host, self._transcript_bot
         message, inbound = heard.message, heard.inbound
         begin = partial(self._transcript_begin, data, message)
-        turn = Turn(bot, inbound.session_key, inbound.entry, begin, recorded=inbound.recorded)
+        turn = PossibleTurn(bot, inbound.session_key, inbound.entry, begin, recorded=inbound.recorded)
         try:
             await host.gatekeeper.admit(turn)
         finally:
@@ -334,14 +334,14 @@ def _trigger(metadata: Any) -> str | None:
 
 def _addressed(msg: Any, outgoing: Outgoing) -> Any:
     metadata = _addressed_metadata(msg.metadata, outgoing)
-    return dataclasses.replace(msg, chat_id=Address(msg.chat_id, outgoing), metadata=metadata)
+    return dataclasses.replace(msg, chat_id=WatchedId(msg.chat_id, outgoing), metadata=metadata)
 
 
 def _addressed_metadata(metadata: dict[str, Any] | None, outgoing: Outgoing) -> dict[str, Any] | None:
     message_id = _trigger(metadata)
     if metadata is None or message_id is None:
         return metadata
-    return {**metadata, "message_id": Address(message_id, outgoing)}
+    return {**metadata, "message_id": WatchedId(message_id, outgoing)}
 
 
 def _message_id(data: Any) -> str:

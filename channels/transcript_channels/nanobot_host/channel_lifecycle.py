@@ -12,14 +12,14 @@ from transcript_channels.nanobot_host.channel_tasks import Beside
 from transcript_channels.nanobot_host.events_thread import take_events_in_a_thread
 from transcript_channels.nanobot_host.inbound import plain
 
-__all__ = ["Actions", "Connected", "Running"]
+__all__ = ["Actions", "ChannelLifecycle", "Connected"]
 
 logger = logging.getLogger(__name__)
 
 _PRESSED: Final = "register_p2_card_action_trigger"
 
 
-class Running(Core):
+class ChannelLifecycle(Core):
     """Hears other bots and serves the outbox while nanobot's channel runs."""
 
     async def start(self) -> None:

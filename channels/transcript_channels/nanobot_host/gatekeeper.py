@@ -23,7 +23,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import is_bot
 from nanobot_transcript.relevance import Judge, RelevanceGate
-from nanobot_transcript.relevance.decision import Outcome
+from nanobot_transcript.relevance.decision import TurnOutcome
 from nanobot_transcript.session_key import split
 from nanobot_transcript.turns import GUARD_HISTORY, Claim
 from nanobot_transcript.turns.addressees import hop_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from transcript_channels.nanobot_host.bot import Bot
 
-__all__ = ["Gatekeeper", "Turn", "is_command"]
+__all__ = ["Gatekeeper", "PossibleTurn", "is_command"]
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ _LOOKED_AT: Final = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class PossibleTurn:
     """A message that may become a turn of ``bot``; ``begin`` hands it to nanobot.
 
     ``recorded``: the record took it, so what is not there any more was taken back.
@@ -111,7 +111,7 @@ class Gatekeeper:
         self._judge: Judge | None = judge
         self._lanes: WeakValueDictionary[tuple[str, str], _Lane] = WeakValueDictionary()
 
-    async def admit(self, turn: Turn) -> None:
+    async def admit(self, turn: PossibleTurn) -> None:
         """Let the message begin a turn, now or later, or not at all. What ``begin`` raises goes to the caller.
 
         When deciding itself fails, nanobot gets the message, as if there were no gate.
@@ -140,7 +140,7 @@ class Gatekeeper:
                 await self.begin(turn, choice, claim)
         return None
 
-    async def relay(self, turn: Turn) -> None:
+    async def relay(self, turn: PossibleTurn) -> None:
         """Let a bot's message begin a turn where no gate decides; the loop guard has the last word."""
         decider = self.decider(turn.bot.app_id)
         async with self._lane(turn).place(urgent=False):
@@ -161,13 +161,13 @@ class Gatekeeper:
         """What decides for a bot, as it is known now."""
         return self._conversation.decider(self._conversation.profile(app_id), self.gate)
 
-    def ended(self, app_id: str, session_key: str, message_id: str, outcome: Outcome, why: str = "") -> None:
+    def ended(self, app_id: str, session_key: str, message_id: str, outcome: TurnOutcome, why: str = "") -> None:
         """Note what became of the answer of a bot to a message."""
         message = cast("Entry", {"message_id": message_id})  # nothing else of it is noted
         private = not FEISHU.is_group(split(session_key)[1])
         self.decider(app_id).ended(InboundMessage(session_key, message, private=private), outcome, why)
 
-    def _lane(self, turn: Turn) -> _Lane:
+    def _lane(self, turn: PossibleTurn) -> _Lane:
         key = (turn.bot.app_id, turn.session_key)
         lane = self._lanes.get(key)
         if lane is None:
@@ -176,14 +176,14 @@ class Gatekeeper:
 
     # --- deciding
 
-    async def _choice(self, turn: Turn, decider: Decider, *, urgent: bool) -> Choice:
+    async def _choice(self, turn: PossibleTurn, decider: Decider, *, urgent: bool) -> Choice:
         history = await self._history(turn.session_key, wait=not urgent)
         choice = await decider.choose(turn.inbound, history, time.time() * 1000)
         name, does = decider.agent.name, "answers" if choice.respond else "leaves"
         logger.info("%s %s %s: %s", name, does, turn.message_id, choice.reason)
         return choice
 
-    async def _claim(self, turn: Turn, decider: Decider, choice: Choice) -> Claim | None:
+    async def _claim(self, turn: PossibleTurn, decider: Decider, choice: Choice) -> Claim | None:
         """The claim of a message that several bots may feel meant by; None when another bot has it, or may have it."""
 
         async def take_over(claim: Claim) -> None:
@@ -212,7 +212,7 @@ class Gatekeeper:
 
     # --- beginning
 
-    async def _is_taken_back(self, turn: Turn) -> bool:
+    async def _is_taken_back(self, turn: PossibleTurn) -> bool:
         """True for what was recorded and does not stand in the record any more, as far as that can be told."""
         if not turn.recorded:
             return False
@@ -223,12 +223,12 @@ class Gatekeeper:
             logger.error("Could not tell whether %s was recalled: %s %s", turn.message_id, error, error.hint)
             return False
 
-    async def _command(self, turn: Turn, choice: Choice) -> None:
+    async def _command(self, turn: PossibleTurn, choice: Choice) -> None:
         """nanobot decides about its commands, apart from those that are another bot's."""
         if choice.reason not in _FOR_OTHERS:
             await turn.begin(False)
 
-    async def begin(self, turn: Turn, choice: Choice, claim: Claim | None = None) -> None:
+    async def begin(self, turn: PossibleTurn, choice: Choice, claim: Claim | None = None) -> None:
         """Hand the message to nanobot, and watch over the answer. Not when it was taken back meanwhile."""
         bot, message_id = turn.bot, turn.message_id
         if await self._is_taken_back(turn):
@@ -248,10 +248,10 @@ class Gatekeeper:
                 bot.answers.drop(message_id)
                 self._ended(turn, "withdrawn", "nanobot did not take the message; its log says why.")
 
-    def _ended(self, turn: Turn, outcome: Outcome, why: str = "") -> None:
+    def _ended(self, turn: PossibleTurn, outcome: TurnOutcome, why: str = "") -> None:
         self.decider(turn.bot.app_id).ended(turn.inbound, outcome, why)
 
-    def _objection(self, turn: Turn) -> Objects:
+    def _objection(self, turn: PossibleTurn) -> Objects:
         """Asked when an answer is ready. To a bot others may have used up the limit meanwhile."""
 
         async def objection() -> Objection | None:
@@ -263,7 +263,7 @@ class Gatekeeper:
 
         return objection
 
-    async def _stopped(self, turn: Turn) -> Objection | None:
+    async def _stopped(self, turn: PossibleTurn) -> Objection | None:
         """Why a bot's message is not to be answered any more. Raises StoreError."""
         decider, history = self.decider(turn.bot.app_id), await self._newest(turn.session_key, GUARD_HISTORY)
         verdict = self._conversation.guard.allows(turn.entry, history, decider.agent)

@@ -30,7 +30,7 @@ from transcript_channels.nanobot_host.inbound import PRIVATE, Inbound, PrivateCh
 from transcript_channels.nanobot_host.judge import HostModel, judge_of
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.outcomes import Outcomes
-from transcript_channels.nanobot_host.retry import Asking
+from transcript_channels.nanobot_host.retry import PlatformQuestions
 from transcript_channels.nanobot_host.session_erasure import Forgetting
 from transcript_channels.nanobot_host.watermark import Watermarks
 
@@ -75,7 +75,7 @@ class Host:
         if settings.gate.judge.kind == "openai":
             settings.require("gate.judge")
         self.gatekeeper: Gatekeeper = Gatekeeper(self.conversation, judge_of(settings.gate.judge, self.model))
-        self.asking: Asking = Asking()
+        self.asking: PlatformQuestions = PlatformQuestions()
         self.forgetting: Forgetting = Forgetting(
             store, self.watermarks, lambda: self.bots, self._loop, is_far=self.conversation.is_far
         )

@@ -19,7 +19,7 @@ from transcript_channels.nanobot_host.channel import (
     Saying,
     Streaming,
 )
-from transcript_channels.nanobot_host.channel_lifecycle import Actions, Connected, Running
+from transcript_channels.nanobot_host.channel_lifecycle import Actions, ChannelLifecycle, Connected
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe, untried
 
@@ -32,7 +32,7 @@ _LOGGERS: Final = ("nanobot_transcript", "transcript_channels")
 PARTS: Final[dict[str, type[Core]]] = {
     "names": Introducing,
     "gate": Gated,
-    "beside": Running,
+    "beside": ChannelLifecycle,
     "actions": Actions,
     "reconnects": Connected,
     "inbound": Hearing,

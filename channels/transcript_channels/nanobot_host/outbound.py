@@ -27,7 +27,7 @@ from nanobot_transcript.turns.addressees import hop_of
 from transcript_channels.feishu import text_of
 from transcript_channels.feishu.platform import FEISHU
 
-__all__ = ["Address", "Deliveries", "Delivery", "Outbound", "Outgoing", "Streams"]
+__all__ = ["ConfirmedMessage", "Deliveries", "Outbound", "Outgoing", "Streams", "WatchedId"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ _WORDS: Final = frozenset({"text", "post", "interactive"})
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class ConfirmedMessage:
     """One message the platform confirmed; ``content`` is the JSON that was sent."""
 
     message_id: str
@@ -60,19 +60,19 @@ class Outgoing:
     chat_id: str
     text: str = ""
     trigger: str | None = None
-    delivered: list[Delivery] = field(default_factory=list)
+    delivered: list[ConfirmedMessage] = field(default_factory=list)
     shown: str = ""
     updates: int = 0
     refused: bool = False
 
 
-class Address(str):
+class WatchedId(str):
     """An id that knows what is being sent to it. Copies of a request carry the plain id."""
 
     __slots__ = ("outgoing",)
     outgoing: Outgoing
 
-    def __new__(cls, value: str, outgoing: Outgoing) -> "Address":
+    def __new__(cls, value: str, outgoing: Outgoing) -> "WatchedId":
         address = super().__new__(cls, value)
         address.outgoing = outgoing
         return address
@@ -108,7 +108,7 @@ class Deliveries:
         self._note(request.message_id, request.request_body, response)
 
     def _note(self, address: Any, body: Any, response: Any) -> None:
-        if not isinstance(address, Address) or not response.success():
+        if not isinstance(address, WatchedId) or not response.success():
             return
         data = response.data
         message_id = getattr(data, "message_id", None)
@@ -117,7 +117,7 @@ class Deliveries:
             return
         outgoing, content = address.outgoing, body.content or ""
         outgoing.delivered.append(
-            Delivery(
+            ConfirmedMessage(
                 message_id,
                 getattr(data, "chat_id", None) or outgoing.chat_id,
                 body.msg_type or "",
@@ -295,5 +295,5 @@ class Streams:
         return surplus
 
 
-def _text(part: Delivery) -> str:
+def _text(part: ConfirmedMessage) -> str:
     return text_of(part.msg_type, part.content)

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from nanobot_transcript.relevance.decision import Outcome
+from nanobot_transcript.relevance.decision import TurnOutcome
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.turns import Objection
@@ -17,7 +17,7 @@ __all__ = ["Outcomes", "turn_completed"]
 
 logger = logging.getLogger(__name__)
 
-Note = Callable[[str, str, str, Outcome, str], None]
+Note = Callable[[str, str, str, TurnOutcome, str], None]
 """Called with app id, session key, the message that was to be answered, what became of that, and why."""
 
 _KEPT: Final = 1024
@@ -35,7 +35,7 @@ class Outcomes:
         self._note: Note = note
         self._concerns: Callable[[str], bool] = concerns
         self._bot_on: Callable[[str], Bot | None] = bot_on
-        self._noted: OrderedDict[tuple[str, str], tuple[Outcome, str]] = OrderedDict()
+        self._noted: OrderedDict[tuple[str, str], tuple[TurnOutcome, str]] = OrderedDict()
         self._failed: set[tuple[str, str]] = set()
         """Turns that nanobot calls failed."""
         self._parts: set[tuple[str, str]] = set()
@@ -82,7 +82,7 @@ class Outcomes:
             if bot is None or not isinstance(trigger, str):
                 return
             if not FEISHU.is_group(about.chat_id):
-                outcome: Outcome = "failed" if event.outcome == "failed" else "answered"
+                outcome: TurnOutcome = "failed" if event.outcome == "failed" else "answered"
                 self._note(bot.app_id, FEISHU.key(about.chat_id), trigger, outcome, "")
             elif event.outcome == "failed":
                 kinds = [kind for kind in (event.failure_kind, event.failure_error_kind) if kind]
@@ -92,7 +92,7 @@ class Outcomes:
         except Exception:
             logger.exception("Could not tell how a turn of nanobot ended")
 
-    def _end(self, app_id: str, session_key: str, trigger: str | None, outcome: Outcome, why: str = "") -> None:
+    def _end(self, app_id: str, session_key: str, trigger: str | None, outcome: TurnOutcome, why: str = "") -> None:
         known = (outcome, why)
         if not trigger or not self._is_group(session_key) or self._noted.get((app_id, trigger)) == known:
             return

@@ -10,7 +10,7 @@ from nanobot_transcript.errors import HostError, StoreError
 from transcript_channels.nanobot_host.context import GroupContext, zone
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
-from transcript_channels.nanobot_host.query import Answer, Query, QueryError
+from transcript_channels.nanobot_host.query import QueryError, RecordQuery, ShownRecord
 from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of, tool_error
 
 __all__ = ["GroupTranscriptTool", "attend"]
@@ -49,7 +49,7 @@ class GroupTranscriptTool(Tool):
         self._gives_context: bool = "context" in abilities
         self._sessions: Any = getattr(ctx, "sessions", None)
         self._context: GroupContext = GroupContext(host, where)
-        self._query: Query = Query(host, where)
+        self._query: RecordQuery = RecordQuery(host, where)
 
     @classmethod
     def enabled(cls, ctx: Any) -> bool:
@@ -115,7 +115,7 @@ class GroupTranscriptTool(Tool):
             logger.exception("The record could not be read")
             return tool_error(f"the record cannot be read now ({error}).")
 
-    def _note_shown(self, app_id: str, session_key: str | None, answer: Answer) -> None:
+    def _note_shown(self, app_id: str, session_key: str | None, answer: ShownRecord) -> None:
         if session_key:
             self._host.watermarks.change(app_id, session_key, lambda mark: mark and mark.with_told(answer.message_ids))
 

@@ -12,7 +12,7 @@ from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.host import Host
 
-__all__ = ["Answer", "Query", "QueryError"]
+__all__ = ["QueryError", "RecordQuery", "ShownRecord"]
 
 _MOST: Final = 100
 _MOST_CHARS: Final = 15_000  # nanobot 0.3.0 cuts an answer at 16,000, and the cursor stands at its end
@@ -24,7 +24,7 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _Wanted = Callable[[Entry], bool]
 
 
-class Answer(NamedTuple):
+class ShownRecord(NamedTuple):
     """What the agent is told, and which messages that shows it."""
 
     text: str
@@ -35,7 +35,7 @@ class QueryError(Exception):
     """The agent asked for something that does not exist; the text tells it what to write instead."""
 
 
-class Query:
+class RecordQuery:
     """Answers for one bot. Every answer is about one chat, the one the turn belongs to."""
 
     def __init__(self, host: Host, where: tzinfo) -> None:
@@ -51,7 +51,7 @@ class Query:
         since: str | None = None,
         member: str | None = None,
         query: str | None = None,
-    ) -> Answer:
+    ) -> ShownRecord:
         """The matching messages, oldest first, one JSON object per line under a heading. Raises QueryError."""
         limit = min(max(1, limit), _MOST)
         key = FEISHU.key(chat_id)
@@ -67,7 +67,7 @@ class Query:
             look.profile(app_id), look.members(key, app_id), entries, called=look.shown, clean=safe, where=self._where
         )
         told, cut = fit(map(voices.line, entries), _MOST_CHARS)
-        return Answer(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
+        return ShownRecord(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
 
     async def _newest(self, key: str, limit: int, wanted: _Wanted, query: str | None) -> tuple[list[Entry], str]:
         """The newest matching entries; a word is looked up in the whole transcript, the rest in its newer part."""

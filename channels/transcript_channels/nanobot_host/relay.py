@@ -12,7 +12,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import account_of
 from nanobot_transcript.session_key import split
 from transcript_channels.nanobot_host.context import safe
-from transcript_channels.nanobot_host.gatekeeper import Turn
+from transcript_channels.nanobot_host.gatekeeper import PossibleTurn
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.bot import Bot
@@ -49,7 +49,7 @@ class Relaying:
             chat_id = self._chat_of(session_key)
             if chat_id is None:
                 return
-            turn = Turn(self._bot, session_key, entry, partial(self._begin, chat_id, entry), recorded=True)
+            turn = PossibleTurn(self._bot, session_key, entry, partial(self._begin, chat_id, entry), recorded=True)
             if self._gated and self._host.conversation.policy.gates(chat_id):
                 await self._host.gatekeeper.admit(turn)
             else:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import chain, repeat
 from typing import Final
 
-__all__ = ["Asking"]
+__all__ = ["PlatformQuestions"]
 
 logger = logging.getLogger(__name__)
 
 _DELAYS: Final = (5.0, 15.0, 60.0, 300.0, 1800.0)  # seconds; the last one again and again
 
 
-class Asking:
+class PlatformQuestions:
     """Questions that wait in threads of their own, because the SDK has no time limit. One for each name at a time."""
 
     def __init__(self, delays: Sequence[float] = _DELAYS) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.relevance.decision import Outcome
+from nanobot_transcript.relevance.decision import TurnOutcome
 from nanobot_transcript.turns import Claim
 
 __all__ = ["Answers", "Objection", "Objects", "Turns"]
@@ -70,7 +70,7 @@ class Objection(NamedTuple):
     ``outcome`` is None when it is noted already.
     """
 
-    outcome: Outcome | None
+    outcome: TurnOutcome | None
     sentence: str
     why: str = ""
 

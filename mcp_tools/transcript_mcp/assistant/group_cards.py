@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanobot_transcript.unicode_text import DENSE, folded
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Question, text_of
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Question, text_of
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 
@@ -99,27 +99,27 @@ def closed_card(record: Inquiry) -> dict[str, Any]:
     return _card(_title(question, words), elements, "green" if record.state == "answered" else "grey")
 
 
-def chosen(question: Question, value: Mapping[str, Any], form: Mapping[str, Any]) -> list[Content]:
+def chosen(question: Question, value: Mapping[str, Any], form: Mapping[str, Any]) -> list[AnswerContent]:
     """What a pressed button says; nothing when it says nothing."""
     if value.get("confirm") is True:
-        return [Content("text", _words_of(question)["confirm"])]
+        return [AnswerContent("text", _words_of(question)["confirm"])]
     choice = _choice(question)
     picked = form.get(_FIELD) if form else [value.get("option")]
     numbers = picked if isinstance(picked, list) else [picked]
     return [] if choice is None else _picked(choice, [str(number) for number in numbers])
 
 
-def replied(question: Question, text: str) -> list[Content]:
+def replied(question: Question, text: str) -> list[AnswerContent]:
     """What a reply says: an option by its number or label, or its own words; nothing when those are not wanted."""
     choice = _choice(question)
     if choice is None:
-        return [Content("text", text)]
+        return [AnswerContent("text", text)]
     said = folded(_CALLED.sub("", text, count=1).strip())
     numbers = _NUMBERS.fullmatch(said)
     listed = re.findall(r"[0-9]+", numbers[1]) if numbers else []
     labels = [str(at) for at, option in enumerate(choice.options, 1) if folded(option.label.strip()) == said]
     found = _picked(choice, labels or listed)
-    return found or ([Content("text", text)] if choice.custom else [])
+    return found or ([AnswerContent("text", text)] if choice.custom else [])
 
 
 def wrong_choice(question: Question) -> str:
@@ -128,13 +128,13 @@ def wrong_choice(question: Question) -> str:
     return _words_of(question)["wrong"].format(count=len(choice.options) if choice else 0)
 
 
-def _picked(choice: Choices, numbers: Sequence[str]) -> list[Content]:
+def _picked(choice: Choices, numbers: Sequence[str]) -> list[AnswerContent]:
     places = [int(number) for number in numbers if number.isascii() and number.isdigit()]
     if not places or len(places) != len(numbers) or not all(1 <= place <= len(choice.options) for place in places):
         return []
     if len(places) > 1 and not choice.multiple:
         return []
-    return [Content("text", choice.options[place - 1].label) for place in dict.fromkeys(places)]
+    return [AnswerContent("text", choice.options[place - 1].label) for place in dict.fromkeys(places)]
 
 
 def _choice(question: Question) -> Choices | None:

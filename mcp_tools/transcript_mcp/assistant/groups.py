@@ -19,7 +19,7 @@ from nanobot_transcript.store.members import MemberDirectory
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Event, Inquiry, Question
+from transcript_mcp.assistant.questions.values import Inquiry, Question, QuestionEvent
 
 __all__ = ["GroupQuestions"]
 
@@ -69,7 +69,7 @@ class GroupQuestions:
                     await self._tell_news()
             await in_thread(self._outbox.close)
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: QuestionEvent) -> None:
         if event.record.question.chat and event.kind in ("asked", "answered", "closed"):
             self._news.append(event.record)
             self._heard.set()

@@ -24,7 +24,7 @@ from nanobot_transcript.settings.hub_address import no_hub_at
 from transcript_mcp.assistant.protocol import frames, proto, wire
 from transcript_mcp.assistant.protocol.limits import LARGEST
 from transcript_mcp.assistant.questions.rules import checked, group_chat
-from transcript_mcp.assistant.questions.values import Content, Inquiry, Question, State, text_of
+from transcript_mcp.assistant.questions.values import AnswerContent, Inquiry, Question, State, text_of
 
 __all__ = ["RemoteDesk"]
 
@@ -87,7 +87,7 @@ class RemoteDesk:
         known = self._asked.pop(id, None) or Question(scope, id, "question", "")
         return _record(known, answer)
 
-    async def answer(self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str) -> None:
+    async def answer(self, scope: str, id: str, contents: Sequence[AnswerContent], *, by: str, where: str) -> None:
         """See ``Assistant.answer``; what came of it, ``wait`` tells."""
         del scope, where  # the token stands for the one, and the protocol has no place for the other
         message = proto.AskQuestionResponse(ID=id, Meta={"nickname": by}, contents=frames.wire_contents(contents))

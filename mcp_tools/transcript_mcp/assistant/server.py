@@ -10,7 +10,7 @@ from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathErro
 from nanobot_transcript.files.lock import exclusive
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant, Desk
-from transcript_mcp.assistant.tools import ToolOptions, Tools
+from transcript_mcp.assistant.tools import QuestionTools, ToolOptions
 from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOp
     server = Server(
         "assistant", version=nanobot_transcript.__version__, title="Agent Assistant", instructions=_INSTRUCTIONS
     )
-    Tools(desk, scope_of, options).offer(server)
+    QuestionTools(desk, scope_of, options).offer(server)
     return server
 
 

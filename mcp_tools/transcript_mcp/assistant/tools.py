@@ -17,11 +17,11 @@ from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.assistant.protocol import frames
 from transcript_mcp.assistant.questions.rules import clean
 from transcript_mcp.assistant.questions.service import Desk
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
 from transcript_mcp.assistant.views import shown
 from transcript_mcp.sdk import Context, Result, Server
 
-__all__ = ["ToolOptions", "Tools", "form_of", "said_in"]
+__all__ = ["QuestionTools", "ToolOptions", "form_of", "said_in"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class ToolOptions:
     elicit: bool = False
 
 
-class Tools:
+class QuestionTools:
     """The tools over a desk. ``scope_of`` says whose questions a caller asks."""
 
     def __init__(self, desk: Desk, scope_of: Callable[[Context], str], options: ToolOptions) -> None:
@@ -234,7 +234,7 @@ class Tools:
             ctx.when_answered(lambda arrived: self._desk.delivered(record, arrived=arrived))
         contents = [*record.contents, *frames.written_contents(messages)]
         if record.state == "notified":
-            contents.insert(0, Content("text", "People have been told."))
+            contents.insert(0, AnswerContent("text", "People have been told."))
         return Result(shown(contents, self._options.max_attachment))
 
     def _clamped(self, timeout: int | None) -> int:
@@ -249,7 +249,7 @@ async def answer_by_form(desk: Desk, question: Question, ctx: Context) -> None:
     try:
         elicited = await ctx.elicit(question.text, form_of(choice))
         if elicited.action == "accept" and (words := said_in(choice, elicited.content)):
-            contents = (Content("text", words),)
+            contents = (AnswerContent("text", words),)
             await desk.answer(question.scope, question.id, contents, by=ctx.client_name or "", where="elicitation")
     except TranscriptError as error:
         logger.warning("The client's form could not answer a question: %s", error)

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
-from transcript_mcp.assistant.questions.values import Content
+from transcript_mcp.assistant.questions.values import AnswerContent
 from transcript_mcp.sdk import Audio, Embedded, Image, Text
 from transcript_mcp.sdk import Content as Block
 
 __all__ = ["shown"]
 
 
-def shown(contents: Sequence[Content], largest: int) -> list[Block]:
+def shown(contents: Sequence[AnswerContent], largest: int) -> list[Block]:
     """One block for each; what has more than ``largest`` bytes is named instead."""
     return [_block(number, content, largest) for number, content in enumerate(contents)]
 
 
-def _block(number: int, content: Content, largest: int) -> Block:
+def _block(number: int, content: AnswerContent, largest: int) -> Block:
     if content.kind == "text":
         return Text(content.text)
     if len(content.data) > largest:
@@ -35,7 +35,7 @@ def _name(uri: str) -> str:
     return unquote(name) if "://" in uri else name
 
 
-def _text_or_bytes(content: Content) -> str | bytes:
+def _text_or_bytes(content: AnswerContent) -> str | bytes:
     if content.mime_type.startswith("text/"):
         try:
             return content.data.decode()

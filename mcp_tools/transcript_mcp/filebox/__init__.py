@@ -4,32 +4,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from transcript_mcp.filebox.config import ConfigSource, Roster
+    from transcript_mcp.filebox.config import BoxAgents, ConfigSource
     from transcript_mcp.filebox.filebox import FileBox
     from transcript_mcp.filebox.hooks import Hooks, MailEvent
     from transcript_mcp.filebox.mailbox import Mailbox, Outcome, Thread
     from transcript_mcp.filebox.options import TYPES, FileBoxOptions
-    from transcript_mcp.filebox.search import Found, Query
+    from transcript_mcp.filebox.search import FoundMail, MailQuery
     from transcript_mcp.filebox.values import BOXES, Draft, Mail, Page, Reading, Sent, ThreadEntry
     from transcript_mcp.filebox.wait import wait_for_mail
 
 __all__ = [
     "BOXES",
     "TYPES",
+    "BoxAgents",
     "ConfigSource",
     "Draft",
     "FileBox",
     "FileBoxOptions",
-    "Found",
+    "FoundMail",
     "Hooks",
     "Mail",
     "MailEvent",
+    "MailQuery",
     "Mailbox",
     "Outcome",
     "Page",
-    "Query",
     "Reading",
-    "Roster",
     "Sent",
     "Thread",
     "ThreadEntry",
@@ -43,16 +43,16 @@ _WHERE: Final = {
     "Draft": "values",
     "FileBox": "filebox",
     "FileBoxOptions": "options",
-    "Found": "search",
+    "FoundMail": "search",
     "Hooks": "hooks",
     "Mail": "values",
     "MailEvent": "hooks",
     "Mailbox": "mailbox",
     "Outcome": "mailbox",
     "Page": "values",
-    "Query": "search",
+    "MailQuery": "search",
     "Reading": "values",
-    "Roster": "config",
+    "BoxAgents": "config",
     "Sent": "values",
     "Thread": "mailbox",
     "ThreadEntry": "values",

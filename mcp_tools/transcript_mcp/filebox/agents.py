@@ -2,13 +2,13 @@
 
 from nanobot_transcript.errors import NoAgentError, RunAsRefusedError, UnknownAgentError
 from transcript_mcp.filebox.agent_folders import AgentFolder
-from transcript_mcp.filebox.config import Roster
+from transcript_mcp.filebox.config import BoxAgents
 from transcript_mcp.filebox.options import FileBoxOptions
 
 __all__ = ["acting", "receiver"]
 
 
-def acting(roster: Roster, options: FileBoxOptions, run_as: str = "", identity: str = "") -> AgentFolder:
+def acting(roster: BoxAgents, options: FileBoxOptions, run_as: str = "", identity: str = "") -> AgentFolder:
     """The agent that acts: ``run_as``, else the ``identity`` the caller is known by, else who lives here.
 
     Raises UnknownAgentError, RunAsRefusedError, NoAgentError (each lists the agents) and ConfigError.
@@ -36,7 +36,7 @@ def acting(roster: Roster, options: FileBoxOptions, run_as: str = "", identity: 
     return roster.agents[name].usable()
 
 
-def receiver(roster: Roster, name: str) -> AgentFolder:
+def receiver(roster: BoxAgents, name: str) -> AgentFolder:
     """The agent somebody writes to. Raises UnknownAgentError, which lists the agents, and ConfigError."""
     if not isinstance(name, str) or name not in roster.agents:
         raise UnknownAgentError(

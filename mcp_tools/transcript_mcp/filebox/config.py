@@ -16,7 +16,7 @@ from typing import Any, Final
 from nanobot_transcript.errors import ConfigError
 from transcript_mcp.filebox.agent_folders import AgentFolder, places
 
-__all__ = ["CONFIG_NAME", "ConfigSource", "Roster"]
+__all__ = ["CONFIG_NAME", "BoxAgents", "ConfigSource"]
 
 CONFIG_NAME: Final = ".filebox"
 _LARGEST: Final = 4 * 1024 * 1024
@@ -24,7 +24,7 @@ _EXAMPLE: Final = '{"current_agent": "qa_agent", "agents": {"qa_agent": "/path/t
 
 
 @dataclass(frozen=True, slots=True)
-class Roster:
+class BoxAgents:
     """The agents of one configuration file, and which of them lives in the working directory.
 
     ``current`` is empty when that is not known; ``reason`` is then a sentence that says why. ``doubt`` is one when the
@@ -64,7 +64,7 @@ class ConfigSource:
     cwd: Path | None = None
     home: Path = field(default_factory=Path.home)
     _candidates: list[Path] = field(default_factory=list[Path], init=False, repr=False)
-    _seen: tuple[Path, tuple[int, int, int], Roster] | None = field(default=None, init=False, repr=False)
+    _seen: tuple[Path, tuple[int, int, int], BoxAgents] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.home = Path(os.path.realpath(self.home))
@@ -72,7 +72,7 @@ class ConfigSource:
             self.cwd = Path(os.path.realpath(self.cwd))
         self._candidates = [folder / CONFIG_NAME for folder in self._folders()]
 
-    def load(self) -> Roster:
+    def load(self) -> BoxAgents:
         """The configuration as it is now. Raises ConfigError, which names the file, the key and what to do."""
         path = self.file()
         if path is None:
@@ -112,11 +112,11 @@ class ConfigSource:
             yield folder
         yield self.home
 
-    def _read(self, path: Path) -> Roster:
+    def _read(self, path: Path) -> BoxAgents:
         agents, current = _checked(_document(path), path)
         everybody = places(agents, path)
         if self.cwd is None:
-            return Roster(
+            return BoxAgents(
                 path, everybody, reason="There is no working directory that says which agent this is.", nowhere=True
             )
         here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
@@ -124,7 +124,7 @@ class ConfigSource:
         if current and not of_all:
             differs = here.current and here.current != current
             doubt = f"This is the folder of {here.current}, but current_agent in {path} says {current}."
-            return Roster(path, everybody, current, doubt=doubt if differs else "")
+            return BoxAgents(path, everybody, current, doubt=doubt if differs else "")
         return replace(here, of_all_projects=of_all)
 
 
@@ -163,15 +163,15 @@ def _checked(document: Any, path: Path) -> tuple[dict[str, Any], str]:
     return agents, current
 
 
-def _by_folder(path: Path, everybody: dict[str, AgentFolder], cwd: Path) -> Roster:
+def _by_folder(path: Path, everybody: dict[str, AgentFolder], cwd: Path) -> BoxAgents:
     """Whoever's folder the working directory is, else whoever's it lies in most closely."""
     around = [place for place in everybody.values() if not place.problem and cwd.is_relative_to(place.root)]
     nearest = max((len(place.root.parts) for place in around), default=0)
     closest = [place.agent for place in around if len(place.root.parts) == nearest]
     if len(closest) == 1:
-        return Roster(path, everybody, closest[0])
+        return BoxAgents(path, everybody, closest[0])
     if closest:
         reason = f"{cwd} is the folder of several agents: {', '.join(closest)}."
     else:
         reason = f"{cwd} is not in the folder of any agent of {path}."
-    return Roster(path, everybody, reason=reason)
+    return BoxAgents(path, everybody, reason=reason)

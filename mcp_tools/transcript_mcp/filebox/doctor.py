@@ -9,7 +9,7 @@ from typing import Final
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.findings import Finding
 from transcript_mcp.filebox.agent_folders import BELOW, AgentFolder
-from transcript_mcp.filebox.config import ConfigSource, Roster
+from transcript_mcp.filebox.config import BoxAgents, ConfigSource
 from transcript_mcp.filebox.values import BOXES
 
 __all__ = ["checks", "token_checks"]
@@ -59,7 +59,7 @@ def token_checks(source: ConfigSource, agents: Collection[str], run_as: str) -> 
     return found
 
 
-def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[Finding]:
+def _identity(roster: BoxAgents, source: ConfigSource, identity: str) -> Iterator[Finding]:
     current = identity or roster.current
     if current and current not in roster.agents:
         message = f"filebox.agent is {current}, which is not among agents in {roster.file}: {roster.names}."
@@ -117,7 +117,7 @@ def _left_behind(place: AgentFolder) -> Iterator[Finding]:
         )
 
 
-def _disagreements(roster: Roster, source: ConfigSource) -> Iterator[Finding]:
+def _disagreements(roster: BoxAgents, source: ConfigSource) -> Iterator[Finding]:
     """What the files that count in the agents' own folders, and the one in the home folder, say otherwise."""
     seen = {os.path.realpath(roster.file)}
     folders = [place.root for place in roster.agents.values() if not place.problem and place.root.is_dir()]
@@ -132,7 +132,7 @@ def _disagreements(roster: Roster, source: ConfigSource) -> Iterator[Finding]:
             yield _finding("warning", str(error), error.hint)
 
 
-def _compared(roster: Roster, other: Roster) -> Iterator[Finding]:
+def _compared(roster: BoxAgents, other: BoxAgents) -> Iterator[Finding]:
     """Agents that live elsewhere according to the other file; mail of whoever reads that one goes past them."""
     for place in roster.agents.values():
         there = other.agents.get(place.agent)

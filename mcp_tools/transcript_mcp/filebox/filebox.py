@@ -12,7 +12,7 @@ from typing import Final
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.cache import Views
-from transcript_mcp.filebox.config import ConfigSource, Roster
+from transcript_mcp.filebox.config import BoxAgents, ConfigSource
 from transcript_mcp.filebox.copies import Copy, copies_of
 from transcript_mcp.filebox.delivery import remove
 from transcript_mcp.filebox.files import WORKSHOP, names, write
@@ -55,7 +55,7 @@ class FileBox:
         self._tended: dict[str, float] = {}
         self._mutex: Final = threading.Lock()
 
-    def roster(self) -> Roster:
+    def roster(self) -> BoxAgents:
         """Who the agents are, as of now. Raises ConfigError."""
         with self._mutex:
             return self.source.load()
@@ -72,7 +72,7 @@ class FileBox:
         self._tend(folder, roster)
         return Mailbox(folder, roster, self._shared)
 
-    def _tend(self, folder: MailboxFolder, roster: Roster) -> None:
+    def _tend(self, folder: MailboxFolder, roster: BoxAgents) -> None:
         """Now and then finish what a killed process has begun in this mailbox."""
         now = time.monotonic()
         with self._mutex:
@@ -85,7 +85,7 @@ class FileBox:
 _STALE: Final = 3600.0
 
 
-def repair(sender: MailboxFolder, roster: Roster, views: Views, lock_wait: float) -> None:
+def repair(sender: MailboxFolder, roster: BoxAgents, views: Views, lock_wait: float) -> None:
     """Finish abandoned deliveries of a mailbox and remove what killed writers left. Raises nothing."""
     try:
         for note in abandoned(sender):

@@ -14,7 +14,7 @@ from transcript_mcp.filebox import delivery, search
 from transcript_mcp.filebox.agents import receiver
 from transcript_mcp.filebox.box import BoxView, look_at
 from transcript_mcp.filebox.cache import Views
-from transcript_mcp.filebox.config import Roster
+from transcript_mcp.filebox.config import BoxAgents
 from transcript_mcp.filebox.copies import copies_of
 from transcript_mcp.filebox.escapes import unescaped
 from transcript_mcp.filebox.file_names import numbered, shown_name
@@ -27,18 +27,18 @@ from transcript_mcp.filebox.message import parsed
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.read_marks import ReadMarks
 from transcript_mcp.filebox.rules import checked, checked_box, checked_file_name, checked_id
-from transcript_mcp.filebox.search import Found, Query
+from transcript_mcp.filebox.search import FoundMail, MailQuery
 from transcript_mcp.filebox.thread import entries, joined
 from transcript_mcp.filebox.values import Box, Draft, Mail, Page, Reading, Sent, ThreadEntry
 
 if TYPE_CHECKING:
     from transcript_mcp.filebox.relevant import Relevant
 
-__all__ = ["Action", "Mailbox", "Outcome", "Shared", "Thread", "move"]
+__all__ = ["BatchAction", "Mailbox", "Outcome", "Shared", "Thread", "move"]
 
 logger = logging.getLogger(__name__)
 
-Action: TypeAlias = Literal["read", "resolve", "reject"]
+BatchAction: TypeAlias = Literal["read", "resolve", "reject"]
 _MOVES: Final[dict[str, tuple[Box, Happening]]] = {"resolve": ("done", "resolved"), "reject": ("cancel", "rejected")}
 
 _TIDY_WAIT: Final = 0.2
@@ -79,7 +79,7 @@ class Mailbox:
     Beside what each call names, all raise MailboxUnavailableError and ConfigError when a folder cannot be used.
     """
 
-    def __init__(self, folder: MailboxFolder, roster: Roster, shared: Shared) -> None:
+    def __init__(self, folder: MailboxFolder, roster: BoxAgents, shared: Shared) -> None:
         self.folder: Final = folder
         self.roster: Final = roster
         self._shared: Final = shared
@@ -170,7 +170,7 @@ class Mailbox:
         text = joined(newest.text, [copy.text for copy in copies[1:]]).encode("utf-8", "surrogateescape")
         return Thread(newest.mail, newest.box, entries(text.decode("utf-8", "replace")))
 
-    def search(self, query: Query, limit: int = 20) -> list[Found]:
+    def search(self, query: MailQuery, limit: int = 20) -> list[FoundMail]:
         """The newest mails that fit. Raises InvalidMailError for a box that does not exist."""
         for box in query.boxes:
             checked_box(box)

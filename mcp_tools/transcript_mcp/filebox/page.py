@@ -11,9 +11,9 @@ from transcript_mcp.filebox import views
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
-from transcript_mcp.filebox.search import Query
+from transcript_mcp.filebox.search import MailQuery
 from transcript_mcp.filebox.values import BOXES
-from transcript_mcp.page import PageCall, Watch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, done, looked_at, stamp
 
 __all__ = ["BoxesPage"]
 
@@ -80,7 +80,7 @@ class BoxesPage(WebPage):
     def search(self, asked: PageCall) -> dict[str, Any]:
         """Mails of all four boxes by their words, the newest, and whether there are more."""
         limit = asked.number("limit", 50, _MOST)
-        found = self._mailbox(asked).search(Query(asked.text("q")), limit + 1)
+        found = self._mailbox(asked).search(MailQuery(asked.text("q")), limit + 1)
         return {"hits": views.shown_found(found[:limit]), "more": len(found) > limit}
 
     def send(self, asked: PageCall) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class BoxesPage(WebPage):
         return {"file": self._mailbox(asked).reject(asked.text("file")).file}
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
         return looked_at(self.look)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.topics.ties import Candidate, fits, spoken
+from nanobot_transcript.topics.ties import TitledText, fits, spoken
 from transcript_mcp.filebox.file_names import real_name
 from transcript_mcp.filebox.files import read_beginning
 from transcript_mcp.filebox.folders import MailboxFolder
@@ -36,7 +36,7 @@ def relevant(inbox: Sequence[Mail], mailbox: MailboxFolder, recent: Iterable[Ent
     said = spoken(recent)
     with mailbox.looked_at("inbox") as folder:
         mails = [mail for mail in inbox[:_LOOKED_AT] if folder is not None and said and not mail.problem]
-        candidates = [Candidate(mail.title, _newest_text(folder, mail), _mark(mail)) for mail in mails]
+        candidates = [TitledText(mail.title, _newest_text(folder, mail), _mark(mail)) for mail in mails]
     found = [
         Relevant(mail, fit.score, fit.reason)
         for mail, fit in zip(mails, fits(candidates, said), strict=True)

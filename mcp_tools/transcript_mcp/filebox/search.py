@@ -14,7 +14,7 @@ from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.message import is_marker
 from transcript_mcp.filebox.values import BOXES, Box, Mail
 
-__all__ = ["Found", "Query", "search"]
+__all__ = ["FoundMail", "MailQuery", "search"]
 
 _BEFORE: Final = 40
 _SNIPPET: Final = 200
@@ -22,7 +22,7 @@ _NOT_SEARCHED: Final = "It is too large to be searched."
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class MailQuery:
     """What to look for: every word of ``text`` (in any case, anywhere in the file), and what the header must say.
 
     ``since_ms`` is the earliest time of the newest entry. Empty and zero mean anything.
@@ -36,7 +36,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMail:
     """A mail that fits, where it lies, and the text around the first word."""
 
     box: Box
@@ -44,25 +44,25 @@ class Found:
     snippet: str
 
 
-def search(query: Query, mailbox: MailboxFolder, views: Views, limit: int) -> list[Found]:
+def search(query: MailQuery, mailbox: MailboxFolder, views: Views, limit: int) -> list[FoundMail]:
     """The newest mails that fit. Texts are read from the newest to the oldest until enough were found."""
     words = query.text.casefold().split()
-    found: list[Found] = []
+    found: list[FoundMail] = []
     for box, mail in _newest_first(query, mailbox, views):
         snippet = _snippet(mailbox, box, mail, words)
         if snippet is not None:
-            found.append(Found(box, mail, snippet))
+            found.append(FoundMail(box, mail, snippet))
         if len(found) >= limit:
             break
     return found
 
 
-def _newest_first(query: Query, mailbox: MailboxFolder, views: Views) -> Iterator[tuple[Box, Mail]]:
+def _newest_first(query: MailQuery, mailbox: MailboxFolder, views: Views) -> Iterator[tuple[Box, Mail]]:
     shelves = [_fitting(query, box, views.box(mailbox, box).mails()) for box in dict.fromkeys(query.boxes)]
     return merge(*shelves, key=lambda each: each[1].time_ms, reverse=True)
 
 
-def _fitting(query: Query, box: Box, mails: Iterable[Mail]) -> Iterator[tuple[Box, Mail]]:
+def _fitting(query: MailQuery, box: Box, mails: Iterable[Mail]) -> Iterator[tuple[Box, Mail]]:
     for mail in mails:
         wanted = (not query.type or mail.type == query.type) and mail.time_ms >= query.since_ms
         if wanted and query.sender in ("", mail.sender, mail.original_sender):

@@ -14,7 +14,7 @@ from transcript_mcp.filebox.doctor import token_checks
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.subscriptions import Watching
-from transcript_mcp.filebox.tools import Tools
+from transcript_mcp.filebox.tools import BoxTools
 from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def build_server(
     is the agent this process is, where neither ``runAs`` nor the caller's token says so.
     """
     server = Server("filebox", version=nanobot_transcript.__version__, title="FileBox", instructions=_INSTRUCTIONS)
-    tools = Tools(filebox, store, identity)
+    tools = BoxTools(filebox, store, identity)
     tools.offer(server)
     _offer_resource(server, tools, filebox)
     Watching(server, filebox)
@@ -93,7 +93,7 @@ def _warn(source: ConfigSource, agents: "Collection[str]", run_as: str) -> None:
         logger.warning("%s %s", check.message, check.fix)
 
 
-def _offer_resource(server: Server, tools: Tools, filebox: FileBox) -> None:
+def _offer_resource(server: Server, tools: BoxTools, filebox: FileBox) -> None:
     def inbox(
         context: Context,
         agent: Annotated[str, Field(description="Agent ID of the mailbox.")],

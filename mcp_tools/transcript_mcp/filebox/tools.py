@@ -12,7 +12,7 @@ from transcript_mcp.filebox import views
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.message import milliseconds
-from transcript_mcp.filebox.search import Query
+from transcript_mcp.filebox.search import MailQuery
 from transcript_mcp.filebox.values import BOXES, Box, Reading, Sent
 from transcript_mcp.filebox.wait import wait_for_mail
 from transcript_mcp.sdk import Context, Server, Text
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nanobot_transcript.store.front import GroupTranscriptStore
-    from nanobot_transcript.topics.group_talk import Groups
+    from nanobot_transcript.topics.group_talk import GroupTalk
 
-__all__ = ["Tools"]
+__all__ = ["BoxTools"]
 
 _MOST: Final = 200
 _MORE_FOUND: Final = (
@@ -43,7 +43,7 @@ _Since = Annotated[
 ]
 
 
-class Tools:
+class BoxTools:
     """One method per tool; ``offer`` registers them. ``identity`` is who this process is, whatever the folder says."""
 
     def __init__(
@@ -78,10 +78,10 @@ class Tools:
         return self._filebox.mailbox(run_as or "", identity=known)
 
     @cached_property
-    def _groups(self) -> "Groups":
-        from nanobot_transcript.topics.group_talk import Groups  # the gate's room takes a while to import
+    def _groups(self) -> "GroupTalk":
+        from nanobot_transcript.topics.group_talk import GroupTalk  # the gate's room takes a while to import
 
-        return Groups(self._open_store)
+        return GroupTalk(self._open_store)
 
     # -- the five of the original
 
@@ -215,7 +215,7 @@ class Tools:
         """Find messages by their words, sender, type and time, the newest first. Works for any script."""
         mailbox = self.mailbox(context, run_as)
         boxes = (box_type,) if box_type else BOXES
-        wanted = Query(query, boxes, sender or "", msg_type or "", _moment(since))
+        wanted = MailQuery(query, boxes, sender or "", msg_type or "", _moment(since))
         most = _bounded(limit)
         found = views.shown_found(mailbox.search(wanted, most + 1))
         if len(found) <= most:

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from transcript_mcp.filebox.config import Roster
+from transcript_mcp.filebox.config import BoxAgents
 from transcript_mcp.filebox.mailbox import Outcome, Thread
-from transcript_mcp.filebox.search import Found
+from transcript_mcp.filebox.search import FoundMail
 from transcript_mcp.filebox.values import Mail, Page, ThreadEntry
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def shown_page(box: str, page: Page) -> dict[str, Any]:
     return answer | ({"next_offset": end} if end < page.total else {})
 
 
-def shown_found(found: Iterable[Found]) -> list[dict[str, Any]]:
+def shown_found(found: Iterable[FoundMail]) -> list[dict[str, Any]]:
     """What a search found."""
     return [{"box": each.box, **_mail(each.mail), "text": each.snippet} for each in found]
 
@@ -56,7 +56,7 @@ def shown_thread(thread: Thread, max_chars: int) -> dict[str, Any]:
     return {"box": thread.box, **_mail(thread.mail), "entries": shown, **more}
 
 
-def shown_agents(roster: Roster, acting: str) -> dict[str, Any]:
+def shown_agents(roster: BoxAgents, acting: str) -> dict[str, Any]:
     """Everybody that mail can be sent to; ``acting`` is who asks, empty when nobody knows."""
     agents: list[dict[str, Any]] = []
     for place in roster.agents.values():

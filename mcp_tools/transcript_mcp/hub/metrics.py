@@ -16,7 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from transcript_mcp.door.delivery import CLIENT_GONE, has_left
 from transcript_mcp.door.guard import CALLER, shown_path
-from transcript_mcp.sdk import Kind, Outcome, Server
+from transcript_mcp.sdk import Kind, Server, WorkOutcome
 
 __all__ = ["METHODS", "Metrics", "observer", "pattern_of"]
 
@@ -73,7 +73,7 @@ class Metrics:
         )
         return counted, timed
 
-    def worked(self, kind: Kind, name: str | None, outcome: Outcome, seconds: float) -> None:
+    def worked(self, kind: Kind, name: str | None, outcome: WorkOutcome, seconds: float) -> None:
         """A tool was called or a resource read."""
         labels = (self._owners.get((kind, name), _NONE), name) if name is not None else (_NONE, _NONE)
         counted, timed = self._work[kind]

@@ -20,7 +20,7 @@ from transcript_mcp.io_bridge.values import Direction, Item, Put, Queued, Sessio
 from transcript_mcp.io_bridge.waiters import Queue, Waiter
 from transcript_mcp.room import Addressee
 
-__all__ = ["Bridge", "Handed", "Listener", "Tell"]
+__all__ = ["Bridge", "Handed", "OnHandedOut", "OnQueued"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +31,10 @@ _LOOK: Final = 1.0
 _SWEEP: Final = 3600.0
 _SHOWN: Final = 500
 
-Tell: TypeAlias = Callable[[float], Awaitable[None]]
+OnHandedOut: TypeAlias = Callable[[float], Awaitable[None]]
 """Called now and then with the seconds waited."""
 
-Listener: TypeAlias = Callable[[str | None], None]
+OnQueued: TypeAlias = Callable[[str | None], None]
 """Called on the event loop with the session that has changed; None: another process has changed some of them."""
 
 
@@ -79,7 +79,7 @@ class Bridge:
         self._sessions = sessions
         self._tell_every = tell_every
         self._queues: dict[tuple[str, Direction], Queue] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: list[OnQueued] = []
         self._watching: asyncio.Task[None] | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._work: set[asyncio.Task[Any]] = set()
@@ -128,7 +128,7 @@ class Bridge:
         *,
         wait: float | None = None,
         is_gone: Callable[[], bool] = _stays,
-        tell: Tell = _silent,
+        tell: OnHandedOut = _silent,
         agent: Addressee | None = None,
     ) -> Handed | None:
         """The next input, once there is one; None when there is none within ``wait`` seconds or the client has left.
@@ -179,7 +179,7 @@ class Bridge:
         waiting = [waiter.agent for waiter in queue.waiters if waiter.can_take] if queue else []
         return [agent for agent in dict.fromkeys(waiting) if agent is not None]
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def listen(self, listener: OnQueued) -> Callable[[], None]:
         """Hear of every change from now on; call what is returned to hear no more."""
         self._listeners.append(listener)
         self._watch()
@@ -221,7 +221,7 @@ class Bridge:
         direction: Direction,
         wait: float | None,
         is_gone: Callable[[], bool],
-        tell: Tell,
+        tell: OnHandedOut,
         agent: Addressee | None = None,
     ) -> Handed | None:
         await self._begin()
@@ -245,7 +245,7 @@ class Bridge:
         finally:
             self._forget(session, direction)
 
-    async def _waited(self, waiter: Waiter, wait: float | None, tell: Tell) -> None:
+    async def _waited(self, waiter: Waiter, wait: float | None, tell: OnHandedOut) -> None:
         """Until the waiter has got something, or is told that there is nothing, or the time is over."""
         loop = asyncio.get_running_loop()
         began = loop.time()

@@ -21,17 +21,17 @@ __all__ = ["ROOM"]
 
 def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> OpenRoom:
     from transcript_mcp.io_bridge.server import bridge_from, build_server
-    from transcript_mcp.io_bridge.tools import Tools
+    from transcript_mcp.io_bridge.tools import QueueTools
 
     bridge = bridge_from(settings, opening)
-    tools = Tools(bridge)
+    tools = QueueTools(bridge)
     server = build_server(bridge, tools)
     server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
-        from transcript_mcp.io_bridge.routes import Routes
+        from transcript_mcp.io_bridge.routes import QueueRoutes
 
-        return Routes(bridge)()
+        return QueueRoutes(bridge)()
 
     def pages(news: "News") -> "Mapping[str, WebPage]":
         from transcript_mcp.io_bridge.page import IoPage

@@ -14,7 +14,7 @@ from transcript_mcp.io_bridge import rules
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
 
-__all__ = ["Routes"]
+__all__ = ["QueueRoutes"]
 
 SEQUENCE: Final = "X-Sequence"
 """The number of an output; the same number again is the same output again."""
@@ -22,7 +22,7 @@ SEQUENCE: Final = "X-Sequence"
 KEY: Final = "Idempotency-Key"
 
 
-class Routes:
+class QueueRoutes:
     """``POST /agent/input/{session_id}`` and ``GET /agent/output/{session_id}``.
 
     Errors of ours are raised: the hub says them with the status that programs go by.

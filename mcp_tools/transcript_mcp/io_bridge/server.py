@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 import nanobot_transcript
 from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.io_bridge.store import SqlQueueStore
-from transcript_mcp.io_bridge.tools import Tools
+from transcript_mcp.io_bridge.tools import QueueTools
 from transcript_mcp.io_bridge.values import Limits
 from transcript_mcp.sdk import Server
 
@@ -23,10 +23,10 @@ _INSTRUCTIONS: Final = (
 )
 
 
-def build_server(bridge: Bridge, tools: Tools | None = None) -> Server:
+def build_server(bridge: Bridge, tools: QueueTools | None = None) -> Server:
     """The server over a bridge, which it closes with itself. ``tools`` over the same bridge, else its own."""
     server = Server("io", version=nanobot_transcript.__version__, title="IO bridge", instructions=_INSTRUCTIONS)
-    (tools or Tools(bridge)).offer(server)
+    (tools or QueueTools(bridge)).offer(server)
     server.on_close(bridge.close)
     return server
 

@@ -8,12 +8,12 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from nanobot_transcript.errors import StoreError
-from transcript_mcp.io_bridge.bridge import Bridge, Handed, Tell
+from transcript_mcp.io_bridge.bridge import Bridge, Handed, OnHandedOut
 from transcript_mcp.io_bridge.rules import MOST_ID, checked_key, checked_session, checked_text
 from transcript_mcp.room import Addressee, GivenNotes, Notes
 from transcript_mcp.sdk import Content, Context, Result, Server, Text
 
-__all__ = ["Tools"]
+__all__ = ["QueueTools"]
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ _Key = Annotated[
 ]
 
 
-class Tools:
+class QueueTools:
     """One method per tool; ``offer`` registers them, two of them under a second name."""
 
     def __init__(self, bridge: Bridge) -> None:
@@ -144,7 +144,7 @@ async def _next_of_both(
     *,
     wait: float | None,
     is_gone: Callable[[], bool],
-    tell: Tell,
+    tell: OnHandedOut,
 ) -> Handed | GivenNotes | None:
     """What people wrote to the agent, or the next input of its session, whichever is there first.
 

@@ -20,13 +20,13 @@ from transcript_mcp.mail.values import (
     Draft,
     InboxQuery,
     Letter,
+    LetterPage,
+    LetterThread,
     MailOptions,
-    Page,
     Project,
-    Receipt,
+    ReadReceipt,
     Registration,
     Sent,
-    Thread,
     to_the_millisecond,
 )
 
@@ -105,7 +105,7 @@ class AgentMail:
 
     def agents(
         self, project: str, *, active_only: bool = True, limit: int | None = None, before: str | None = None
-    ) -> Page[Agent]:
+    ) -> LetterPage[Agent]:
         """Agents at home in a project or with mail or claims there, the most recently active first."""
         since = self.now() - self.options.active_within if active_only else None
         return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since, limit, before))
@@ -179,7 +179,7 @@ class AgentMail:
 
     # -- reading
 
-    def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> Page[Delivery]:
+    def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> LetterPage[Delivery]:
         """What came to an agent, in all projects, the newest first. Changes nothing.
 
         Raises InvalidLetterError, and LetterNotFoundError when the query goes on before a message that is not there.
@@ -194,7 +194,7 @@ class AgentMail:
         include_bodies: bool = False,
         limit: int = 20,
         before: str | None = None,
-    ) -> Page[Letter]:
+    ) -> LetterPage[Letter]:
         """What an agent sent, in all projects, the newest first. Raises what ``inbox`` raises."""
         return self._read(
             lambda db: inboxes.outbox(
@@ -214,14 +214,14 @@ class AgentMail:
         include_bodies: bool = True,
         limit: int = MOST,
         before: str | None = None,
-    ) -> Thread:
+    ) -> LetterThread:
         """The newest messages of a conversation, the oldest first; without ``project``, where it went on last.
 
         ``before`` is the id of a message: only what was accepted before it. Raises LetterNotFoundError, and
         UnknownProjectError for a wrong project.
         """
 
-        def work(db: Sql) -> Thread:
+        def work(db: Sql) -> LetterThread:
             known = projects.get(db, project) if project else None
             return inboxes.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit, before=before)
 
@@ -235,7 +235,7 @@ class AgentMail:
         older_than: float = OVERDUE,
         limit: int = 20,
         before: str | None = None,
-    ) -> Page[Overdue]:
+    ) -> LetterPage[Overdue]:
         """Messages older than so many seconds that were to be acknowledged and were not, the oldest first; 0 is all.
 
         Those that an agent got, or sent (``as_sender``), or those of a project. ``before`` is what an earlier page
@@ -247,7 +247,7 @@ class AgentMail:
 
     # -- receipts
 
-    def mark_read(self, agent: Agent, message_ids: Sequence[str]) -> list[Receipt]:
+    def mark_read(self, agent: Agent, message_ids: Sequence[str]) -> list[ReadReceipt]:
         """Note that an agent has read messages; the first time counts.
 
         Raises LetterNotFoundError when one is not in its inbox; then none is noted.
@@ -255,7 +255,7 @@ class AgentMail:
         ids = [message_ids] if isinstance(message_ids, str) else message_ids
         return self.database.write(lambda db: receipts.note(db, agent, ids, self.now(), ack=False))
 
-    def acknowledge(self, agent: Agent, message_id: str) -> Receipt:
+    def acknowledge(self, agent: Agent, message_id: str) -> ReadReceipt:
         """Note that an agent has acknowledged, and so read, a message. Raises LetterNotFoundError."""
         return self.database.write(lambda db: receipts.note(db, agent, [message_id], self.now(), ack=True))[0]
 

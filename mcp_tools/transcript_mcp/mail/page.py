@@ -11,9 +11,9 @@ from transcript_mcp.mail import views
 from transcript_mcp.mail.messages.boxes import COUNTED, LAST, MOST, number_of
 from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
-from transcript_mcp.mail.values import Draft, InboxQuery, Letter, Page
+from transcript_mcp.mail.values import Draft, InboxQuery, Letter, LetterPage
 from transcript_mcp.mail.views import claims_uri, inbox_uris
-from transcript_mcp.page import PageCall, Watch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, done, looked_at, stamp
 
 __all__ = ["MailPage", "RecentThread", "conversations", "unread"]
 
@@ -64,7 +64,7 @@ class MailPage(WebPage):
         """The threads of a project, the one written to last first."""
         project = self._mail.project(asked.text("project"))
         limit, before = _stretch(asked)
-        found = self._mail.reader.read(lambda db: conversations(db, project.id, limit, before), Page())
+        found = self._mail.reader.read(lambda db: conversations(db, project.id, limit, before), LetterPage())
         return {
             "threads": [
                 {
@@ -170,7 +170,7 @@ class MailPage(WebPage):
         return views.shown_released(released, self._service.archived(released.job))
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
         return looked_at(self.look)
 
@@ -213,7 +213,7 @@ _SENDERS: Final = (
 )
 
 
-def conversations(db: Sql, project_id: int, limit: int, before: str | None = None) -> Page[RecentThread]:
+def conversations(db: Sql, project_id: int, limit: int, before: str | None = None) -> LetterPage[RecentThread]:
     """The threads of a project, the one written to last first.
 
     ``before`` is the id of a message: only threads whose newest message was accepted before it. Raises
@@ -227,11 +227,11 @@ def conversations(db: Sql, project_id: int, limit: int, before: str | None = Non
     )
     found = [_conversation(db, project_id, letter(row)) for row in rows]
     if len(found) < limit:
-        return Page(found)
+        return LetterPage(found)
     end = found[-1].newest.id
     counted = f"SELECT count(*) FROM (SELECT 1 FROM {_NEWEST} ORDER BY newest.seq DESC LIMIT {COUNTED}) AS found"
     more = db.execute(counted, bounds | {"below": number_of(db, end)}).fetchone()[0]
-    return Page(found, more, end)
+    return LetterPage(found, more, end)
 
 
 def _conversation(db: Sql, project_id: int, newest: Letter) -> RecentThread:

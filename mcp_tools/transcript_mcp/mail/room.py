@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from aiohttp.web import AbstractRouteDef
 
-    from nanobot_transcript.record.transfer.contract import Place
+    from nanobot_transcript.record.transfer.contract import TransferPlace
     from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.lazy_record import Opening
@@ -38,9 +38,9 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
     server.on_close(opening.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
-        from transcript_mcp.mail.claims.routes import Routes
+        from transcript_mcp.mail.claims.routes import ClaimRoutes
 
-        return Routes(service)()
+        return ClaimRoutes(service)()
 
     def pages(_news: "News") -> "Mapping[str, WebPage]":
         from transcript_mcp.mail.page import MailPage
@@ -62,7 +62,7 @@ def _tables(settings: "Settings") -> "Iterator[KeptTables]":
     from nanobot_transcript.record.transfer.kept_tables import KeptTables
     from transcript_mcp.mail.store import SCHEMA, MailStore
 
-    def opened(place: "Place") -> "Database":
+    def opened(place: "TransferPlace") -> "Database":
         return MailStore.on(place.record.shelf(settings.mail.store)).opened(_BUSY)
 
     yield KeptTables("mail", SCHEMA, opened)

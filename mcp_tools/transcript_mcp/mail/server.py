@@ -12,7 +12,7 @@ from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.resources import Resources
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
 from transcript_mcp.mail.store import MailStore
-from transcript_mcp.mail.tools import Tools
+from transcript_mcp.mail.tools import MailTools
 from transcript_mcp.mail.values import MailOptions
 from transcript_mcp.sdk import Server
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.lazy_record import Opening
     from nanobot_transcript.store.front import GroupTranscriptStore
-    from nanobot_transcript.topics.group_talk import Groups
+    from nanobot_transcript.topics.group_talk import GroupTalk
 
 __all__ = ["build_server", "service_from"]
 
@@ -40,12 +40,12 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
     server = Server("mail", version=nanobot_transcript.__version__, title="Agent Mail", instructions=_INSTRUCTIONS)
 
     @cache
-    def groups() -> "Groups":
-        from nanobot_transcript.topics.group_talk import Groups  # the gate's room takes a while to import
+    def groups() -> "GroupTalk":
+        from nanobot_transcript.topics.group_talk import GroupTalk  # the gate's room takes a while to import
 
-        return Groups(store)
+        return GroupTalk(store)
 
-    Tools(service, groups, server.updated).offer(server)
+    MailTools(service, groups, server.updated).offer(server)
     ClaimTools(service, server.updated).offer(server)
     Resources(service).offer(server)
     server.on_close(service.close)

@@ -17,7 +17,7 @@ from transcript_mcp.mail.messages.image_links import has_images
 from transcript_mcp.mail.values import Agent, Draft, Project, Sent
 
 if TYPE_CHECKING:
-    from transcript_mcp.mail.messages.images import Policy, Problem
+    from transcript_mcp.mail.messages.images import ImagePolicy, Problem
 
 __all__ = ["Announce", "ImageWish", "MailService", "Posted", "ServiceOptions"]
 
@@ -41,7 +41,7 @@ class ServiceOptions:
 
     archiving: bool = True
     sync: bool = False
-    image_policy: "Policy" = "auto"
+    image_policy: "ImagePolicy" = "auto"
     inline_max_bytes: int = 64 * 1024
     hub: str = ""
 
@@ -51,7 +51,7 @@ class ImageWish:
     """What to do with the images of a message; None for what the settings say."""
 
     convert: bool = True
-    policy: "Policy | None" = None
+    policy: "ImagePolicy | None" = None
     inline_max_bytes: int | None = None
 
 

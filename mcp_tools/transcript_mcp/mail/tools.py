@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from nanobot_transcript.topics.ties import Candidate, Fit, fits
+from nanobot_transcript.topics.ties import Fit, TitledText, fits
 from transcript_mcp.mail import arguments as given
 from transcript_mcp.mail import views
 from transcript_mcp.mail.messages.receipts import OVERDUE
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
-from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
+from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, ReadReceipt
 from transcript_mcp.mail.views import inbox_uri, inbox_uris
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
-    from nanobot_transcript.topics.group_talk import Groups
+    from nanobot_transcript.topics.group_talk import GroupTalk
 
-__all__ = ["Tools", "ranked"]
+__all__ = ["MailTools", "ranked"]
 
 
-class Tools:
+class MailTools:
     """One method per tool; ``offer`` registers them. ``groups`` gives the group transcripts when they are needed."""
 
-    def __init__(self, service: MailService, groups: "Callable[[], Groups]", told: Callable[[str], None]) -> None:
+    def __init__(self, service: MailService, groups: "Callable[[], GroupTalk]", told: Callable[[str], None]) -> None:
         """``told`` is called with the URI of a resource that has changed."""
         self._service = service
         self._mail = service.mail
@@ -299,7 +299,7 @@ class Tools:
     def _with_context(self, body: str, chat: str | None, count: int) -> str:
         return self._groups().quoted(body, chat, min(max(1, count), given.MOST_QUOTED)) if chat else body
 
-    def _noted(self, receipt: Receipt) -> dict[str, Any]:
+    def _noted(self, receipt: ReadReceipt) -> dict[str, Any]:
         if receipt.changed:
             self._told(inbox_uri(receipt.agent))
         return views.shown_receipt(receipt, self._service.archived(receipt.job))
@@ -337,6 +337,6 @@ def ranked(deliveries: Sequence[Delivery], said: Sequence[str]) -> list[tuple[De
 
     The deliveries come with their bodies, the newest first; what does not fit keeps that order.
     """
-    candidates = [Candidate(each.letter.subject, each.letter.body or "", each.letter.id) for each in deliveries]
+    candidates = [TitledText(each.letter.subject, each.letter.body or "", each.letter.id) for each in deliveries]
     found = list(zip(deliveries, fits(candidates, said), strict=True))
     return sorted(found, key=lambda each: -each[1].score if each[1] is not None else 0.0)

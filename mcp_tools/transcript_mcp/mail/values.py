@@ -16,13 +16,13 @@ __all__ = [
     "InboxQuery",
     "Kind",
     "Letter",
+    "LetterPage",
+    "LetterThread",
     "MailOptions",
-    "Page",
     "Project",
-    "Receipt",
+    "ReadReceipt",
     "Registration",
     "Sent",
-    "Thread",
     "iso",
     "to_the_millisecond",
 ]
@@ -34,7 +34,7 @@ Kind: TypeAlias = Literal["to", "cc", "bcc"]
 _T = TypeVar("_T")
 
 
-class Page(list[_T]):
+class LetterPage(list[_T]):
     """Some of a long list, from its beginning or from where an earlier page ended.
 
     ``more`` is how many come behind, ``before`` what to pass to read on with them; None where nothing comes.
@@ -194,7 +194,7 @@ class InboxQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class LetterThread:
     """A conversation in a project, the oldest message first; ``more`` older ones are not among ``letters``."""
 
     id: str
@@ -209,7 +209,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ReadReceipt:
     """When a recipient read and acknowledged a message. ``job`` is what carries it into git, if anything does.
 
     ``changed`` is False when that had been known before.

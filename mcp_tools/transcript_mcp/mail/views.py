@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from transcript_mcp.mail.messages.receipts import Overdue
     from transcript_mcp.mail.search.hits import Hits
     from transcript_mcp.mail.service import Posted
-    from transcript_mcp.mail.values import Agent, Delivery, Letter, Page, Receipt, Registration, Sent, Thread
+    from transcript_mcp.mail.values import (
+        Agent,
+        Delivery,
+        Letter,
+        LetterPage,
+        LetterThread,
+        ReadReceipt,
+        Registration,
+        Sent,
+    )
 
 __all__ = [
     "claims_uri",
@@ -59,12 +68,12 @@ def shown_agent(agent: "Agent") -> dict[str, Any]:
     }
 
 
-def shown_more(page: "Page[Any] | Thread") -> dict[str, Any]:
+def shown_more(page: "LetterPage[Any] | LetterThread") -> dict[str, Any]:
     """What an answer says of what it does not hold: nothing when it holds all."""
     return {"more": page.more, "before": page.before, "notes": [told_more(page)]} if page.more else {}
 
 
-def told_more(page: "Page[Any] | Thread") -> str:
+def told_more(page: "LetterPage[Any] | LetterThread") -> str:
     """The same as a sentence; empty when it holds all."""
     return f'{many(page.more)} more. To read on, call again with before="{page.before}".' if page.more else ""
 
@@ -74,7 +83,7 @@ def many(count: int) -> str:
     return f"{'At least ' if count >= COUNTED else ''}{count:,}"
 
 
-def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]:
+def shown_ranked_more(looked_at: "LetterPage[Delivery]", shown: int) -> dict[str, Any]:
     """The same for the best ``shown`` of the messages that were ranked."""
     if shown == len(looked_at):
         return shown_more(looked_at)
@@ -85,7 +94,7 @@ def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]
     return {"more": more, "notes": [note]}
 
 
-def shown_session_more(unread: "Page[Delivery]", claims: "Page[FileClaim]") -> dict[str, Any]:
+def shown_session_more(unread: "LetterPage[Delivery]", claims: "LetterPage[FileClaim]") -> dict[str, Any]:
     """What the answer to a new session does not hold: nothing when it holds all."""
     told = [
         (unread, "more_unread", "unread: check_my_messages with unread_only=true and"),
@@ -95,7 +104,7 @@ def shown_session_more(unread: "Page[Delivery]", claims: "Page[FileClaim]") -> d
     return {name: page.more for page, name, _ in told if page.more} | _filled({"notes": notes})
 
 
-def shown_overdue(owed: "Page[Overdue]", awaited: "Page[Overdue]") -> dict[str, Any]:
+def shown_overdue(owed: "LetterPage[Overdue]", awaited: "LetterPage[Overdue]") -> dict[str, Any]:
     """Acknowledgements that somebody owes, and those that others owe."""
     shown: dict[str, Any] = {
         "to_acknowledge": [shown_letter(each.letter) for each in owed],
@@ -181,7 +190,7 @@ def shown_delivery(delivery: "Delivery") -> dict[str, Any]:
     }
 
 
-def shown_receipt(receipt: "Receipt", commit: str | None) -> dict[str, Any]:
+def shown_receipt(receipt: "ReadReceipt", commit: str | None) -> dict[str, Any]:
     """When a message was read and acknowledged."""
     acknowledged = receipt.ack_ts
     return {"message_id": receipt.message_id, "agent": receipt.agent, "read": iso(receipt.read_ts)} | _filled(

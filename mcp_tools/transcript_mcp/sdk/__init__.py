@@ -13,9 +13,16 @@ from transcript_mcp.sdk.calls import CALLER
 from transcript_mcp.sdk.content import Audio, Content, Embedded, Image, Link, Message, Result, Text
 from transcript_mcp.sdk.context import Context, Elicited, LogLevel
 from transcript_mcp.sdk.http import HttpApp, http_app
-from transcript_mcp.sdk.server import Prompt, Resource, Server, Template, Tool, merged
+from transcript_mcp.sdk.server import (
+    RegisteredPrompt,
+    RegisteredResource,
+    RegisteredTemplate,
+    RegisteredTool,
+    Server,
+    merged,
+)
 from transcript_mcp.sdk.stdio import serve_stdio
-from transcript_mcp.sdk.watch import Kind, Outcome, Watch
+from transcript_mcp.sdk.watch import Kind, Watch, WorkOutcome
 
 __all__ = [
     "CALLER",
@@ -30,15 +37,15 @@ __all__ = [
     "Link",
     "LogLevel",
     "Message",
-    "Outcome",
-    "Prompt",
-    "Resource",
+    "RegisteredPrompt",
+    "RegisteredResource",
+    "RegisteredTemplate",
+    "RegisteredTool",
     "Result",
     "Server",
-    "Template",
     "Text",
-    "Tool",
     "Watch",
+    "WorkOutcome",
     "http_app",
     "merged",
     "serve_stdio",

@@ -18,7 +18,7 @@ from nanobot_transcript.threads import in_thread, refused_exit
 from transcript_mcp.sdk.calls import ClientRequest
 from transcript_mcp.sdk.content import Embedded, Message, Result, Wire, blocks, json_text
 from transcript_mcp.sdk.context import Context
-from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
+from transcript_mcp.sdk.server import Completion, RegisteredResource, RegisteredTemplate, RegisteredTool, Server
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
 from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS
 from transcript_mcp.sdk.watch import Watch, watched
@@ -37,7 +37,7 @@ Answer: TypeAlias = Callable[[Any, ClientRequest], Awaitable[Wire]]
 """From the SDK's typed parameters, whose attributes have the same names in both generations, to the wire."""
 
 
-_Found: TypeAlias = tuple[Resource | Template, dict[str, str]]
+_Found: TypeAlias = tuple[RegisteredResource | RegisteredTemplate, dict[str, str]]
 
 
 class ProtocolError(Exception):
@@ -115,7 +115,7 @@ class Dispatch:
     async def admit(self, uri: str, context: Context) -> None:
         """Whether this client may subscribe to a URI. Raises ProtocolError when it may not."""
         offered, values = self.server.find(uri) or (None, {})
-        if isinstance(offered, Template):
+        if isinstance(offered, RegisteredTemplate):
             try:
                 offered.signature.check_names(values)
                 if offered.admits is not None:
@@ -288,14 +288,14 @@ def _head(name: str, title: str | None, description: str) -> Wire:
     return {"name": name, **({"title": title} if title else {}), "description": description}
 
 
-def _tool_wire(tool: Tool) -> Wire:
+def _tool_wire(tool: RegisteredTool) -> Wire:
     wire = _head(tool.name, tool.title, tool.description) | {"inputSchema": tool.signature.schema}
     if tool.output is not None:
         wire["outputSchema"] = tool.output[0]
     return wire | {"annotations": dict(tool.hints)}
 
 
-def _result_wire(tool: Tool, value: Any) -> Wire:
+def _result_wire(tool: RegisteredTool, value: Any) -> Wire:
     if isinstance(value, Result):
         return value.wire()
     if tool.output is None:
@@ -305,11 +305,11 @@ def _result_wire(tool: Tool, value: Any) -> Wire:
     return {"content": blocks(text), "structuredContent": json.loads(text), "isError": False}
 
 
-def _registered(offered: Resource | Template) -> str:
-    return offered.uri.text if isinstance(offered, Template) else offered.uri
+def _registered(offered: RegisteredResource | RegisteredTemplate) -> str:
+    return offered.uri.text if isinstance(offered, RegisteredTemplate) else offered.uri
 
 
-def _documents(value: Any, uri: str, offered: Resource | Template) -> list[Embedded]:
+def _documents(value: Any, uri: str, offered: RegisteredResource | RegisteredTemplate) -> list[Embedded]:
     if isinstance(value, (list, tuple)) and value and all(isinstance(each, Embedded) for each in value):
         return list(value)
     if isinstance(value, Embedded):

@@ -22,7 +22,15 @@ from transcript_mcp.sdk.signature import Signature, output_schema
 from transcript_mcp.sdk.updates import Updates
 from transcript_mcp.sdk.uritemplate import UriTemplate, canonical
 
-__all__ = ["Completion", "Prompt", "Resource", "Server", "Template", "Tool", "merged"]
+__all__ = [
+    "Completion",
+    "RegisteredPrompt",
+    "RegisteredResource",
+    "RegisteredTemplate",
+    "RegisteredTool",
+    "Server",
+    "merged",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -32,7 +40,7 @@ Hook = Callable[[str], Any]
 
 
 @dataclass(frozen=True)
-class Tool:
+class RegisteredTool:
     """A registered tool."""
 
     name: str
@@ -50,7 +58,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class RegisteredPrompt:
     """A registered prompt."""
 
     name: str
@@ -61,7 +69,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Resource:
+class RegisteredResource:
     """A registered resource with a fixed URI."""
 
     uri: str
@@ -74,7 +82,7 @@ class Resource:
 
 
 @dataclass(frozen=True)
-class Template:
+class RegisteredTemplate:
     """A registered family of resources."""
 
     uri: UriTemplate
@@ -107,10 +115,10 @@ class Server:
         self.version = version
         self.title = title
         self.instructions = instructions
-        self.tools: dict[str, Tool] = {}
-        self.prompts: dict[str, Prompt] = {}
-        self.resources: dict[str, Resource] = {}
-        self.templates: dict[str, Template] = {}
+        self.tools: dict[str, RegisteredTool] = {}
+        self.prompts: dict[str, RegisteredPrompt] = {}
+        self.resources: dict[str, RegisteredResource] = {}
+        self.templates: dict[str, RegisteredTemplate] = {}
         self.completions: dict[tuple[str, str], Completion] = {}
         self.subscribe_hooks: list[Hook] = []
         self.unsubscribe_hooks: list[Hook] = []
@@ -144,13 +152,13 @@ class Server:
             "idempotentHint": idempotent,
             "openWorldHint": open_world,
         }
-        self.tools[name] = Tool(name, description, function, Signature(function), title, hints, structured)
+        self.tools[name] = RegisteredTool(name, description, function, Signature(function), title, hints, structured)
         return function
 
     def prompt(self, function: _Function, /, *, name: str | None = None, title: str | None = None) -> _Function:
         """Offer a function as a prompt; it returns text, a ``Message``, or a list of them."""
         name, description = _introduced(function, name, self.prompts)
-        self.prompts[name] = Prompt(name, description, function, Signature(function), title)
+        self.prompts[name] = RegisteredPrompt(name, description, function, Signature(function), title)
         return function
 
     def resource(
@@ -171,7 +179,7 @@ class Server:
         key = canonical(uri)
         if key in self.resources:
             raise ValueError(f"{uri} is offered already")
-        self.resources[key] = Resource(uri, name, description, function, signature, title, mime_type)
+        self.resources[key] = RegisteredResource(uri, name, description, function, signature, title, mime_type)
         return function
 
     def template(
@@ -195,7 +203,9 @@ class Server:
             raise ValueError(f"{uri} has {template.names}, but {name} takes {signature.wire_names}")
         if uri in self.templates:
             raise ValueError(f"{uri} is offered already")
-        self.templates[uri] = Template(template, name, description, function, signature, title, mime_type, admits)
+        self.templates[uri] = RegisteredTemplate(
+            template, name, description, function, signature, title, mime_type, admits
+        )
         return function
 
     def completion(self, target: str, argument: str, function: Callable[..., Any], /) -> None:
@@ -237,7 +247,7 @@ class Server:
         """Tell all clients that tools, prompts or resources were added or removed. Any thread."""
         self.updates.publish_lists()
 
-    def find(self, uri: str) -> tuple[Resource | Template, dict[str, str]] | None:
+    def find(self, uri: str) -> tuple[RegisteredResource | RegisteredTemplate, dict[str, str]] | None:
         """The resource or the first template that a URI belongs to, with the template's raw values."""
         resource = self.resources.get(canonical(uri))
         if resource is not None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol, TypeAlias
 
-__all__ = ["Kind", "Outcome", "Watch", "Work", "watched"]
+__all__ = ["Kind", "Watch", "Work", "WorkOutcome", "watched"]
 
 Kind: TypeAlias = Literal["tool", "resource"]
-Outcome: TypeAlias = Literal["ok", "refused", "failed", "unfinished"]
+WorkOutcome: TypeAlias = Literal["ok", "refused", "failed", "unfinished"]
 """``refused``: answered with an error that says what to do otherwise. ``failed``: the server's own fault.
 ``unfinished``: cancelled, or it has to ask its client first."""
 
@@ -16,7 +16,7 @@ Outcome: TypeAlias = Literal["ok", "refused", "failed", "unfinished"]
 class Watch(Protocol):
     """Called on the event loop after each piece of work."""
 
-    def __call__(self, kind: Kind, name: str | None, outcome: Outcome, seconds: float, /) -> None:
+    def __call__(self, kind: Kind, name: str | None, outcome: WorkOutcome, seconds: float, /) -> None:
         """``name`` is that of the tool, or the URI with which the resource or template was registered; None for what
         was asked for and is not there."""
         ...
@@ -28,7 +28,7 @@ class Work:
     __slots__ = ("outcome",)
 
     def __init__(self) -> None:
-        self.outcome: Outcome = "unfinished"
+        self.outcome: WorkOutcome = "unfinished"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
 from nanobot_transcript.turns.addressees import id_at, talk_of
-from transcript_mcp.page import PageCall, Tell, Watch, WebPage, answered, as_json, done
+from transcript_mcp.page import PageCall, PageWatch, Tell, WebPage, answered, as_json, done
 from transcript_mcp.transcript import excerpts, posts
 from transcript_mcp.transcript.excerpts import Stretch
 from transcript_mcp.transcript.positions import said
@@ -199,7 +199,7 @@ class GroupsPage(WebPage):
     # -- what is new
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
         return self._watch
 

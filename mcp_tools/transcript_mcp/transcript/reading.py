@@ -13,7 +13,7 @@ from transcript_mcp.transcript.bounds import fitting, shortened
 from transcript_mcp.transcript.excerpts import Stretch
 from transcript_mcp.transcript.lines import NOTE, WORDS, Line, encode, shown
 
-__all__ = ["Told", "View", "message", "page", "page_document", "page_text"]
+__all__ = ["MessagePage", "View", "message", "page", "page_document", "page_text"]
 
 
 class View(NamedTuple):
@@ -27,7 +27,7 @@ class View(NamedTuple):
         return shown(entry, shown_name(self.store, entry), self.where, chat=chat)
 
 
-class Told(NamedTuple):
+class MessagePage(NamedTuple):
     """Messages, and how they are shown."""
 
     stretch: Stretch
@@ -36,30 +36,30 @@ class Told(NamedTuple):
 
 def page(
     view: View, session_key: str, *, limit: int, max_chars: int, before: str | None = None, after: str | None = None
-) -> Told:
+) -> MessagePage:
     """The newest messages, or those before or after a place. Raises InvalidCursorError."""
     if before and after:
         raise InvalidCursorError("A page is either before a place or after one.", hint="Give either before or after.")
     if after:
         stretch = excerpts.after(view.store, session_key, after, limit, view.where)
         lines = fitting(map(view.line, stretch.entries), max_chars)
-        return Told(stretch.oldest(len(lines), view.store), lines)
+        return MessagePage(stretch.oldest(len(lines), view.store), lines)
     if before:
         stretch = excerpts.before(view.store, session_key, before, limit, view.where)
     else:
         stretch = excerpts.newest(view.store, session_key, limit)
     lines = fitting(map(view.line, reversed(stretch.entries)), max_chars)
-    return Told(stretch.newest(len(lines)), lines[::-1])
+    return MessagePage(stretch.newest(len(lines)), lines[::-1])
 
 
-def page_text(told: Told) -> str:
+def page_text(told: MessagePage) -> str:
     """A page for a model, with how to go on."""
     chat = in_words(told.stretch.session_key)
     head = f"Messages of {chat}, oldest first. {NOTE}" if told.lines else f"No messages of {chat} here."
     return "\n".join([head, *map(encode, told.lines), *_ways_on(told.stretch)])
 
 
-def page_document(told: Told) -> str:
+def page_document(told: MessagePage) -> str:
     """A page as one JSON document: ``older`` and ``newer`` are cursors, ``older`` null at the beginning of the chat."""
     stretch = told.stretch
     fields = {

@@ -17,7 +17,7 @@ from transcript_mcp.sdk import Server
 from transcript_mcp.transcript.bounds import MOST_ENTRIES, USUAL_CHARS, USUAL_ENTRIES, bounded
 from transcript_mcp.transcript.reading import View, page, page_document
 from transcript_mcp.transcript.subscriptions import Following
-from transcript_mcp.transcript.tools import Tools
+from transcript_mcp.transcript.tools import TranscriptTools
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import Postbox
@@ -66,7 +66,7 @@ def build_server(
         server.on_close(opened.close)
         return opened
 
-    Tools(front, view, outbox or beside, tuple(agents), gate).offer(server)
+    TranscriptTools(front, view, outbox or beside, tuple(agents), gate).offer(server)
     _offer_resource(server, view)
     Following(server, front.sync)
     return server

@@ -20,11 +20,11 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.decision import sentence_of
 from nanobot_transcript.relevance.decision_log import DecisionLog
 from nanobot_transcript.relevance.judge import QUESTIONS
-from nanobot_transcript.relevance.tally import Verdict, verdicts_since
+from nanobot_transcript.relevance.tally import NotedVerdict, verdicts_since
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.gaps import HISTORY
-from nanobot_transcript.store.message_counts import Speaker, Spoken
+from nanobot_transcript.store.message_counts import MessageCount, Spoken
 from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.page import PageCall, WebPage, as_json
@@ -139,9 +139,9 @@ class StatisticsPage(WebPage):
 
 def _verdicts(
     log: DecisionLog, since_ms: float, chats: Sequence[Chat], most: int = _MOST_VERDICTS
-) -> tuple[list[Verdict], int]:
+) -> tuple[list[NotedVerdict], int]:
     """What bots did, and in how many of the chats that was looked up: in no more once there is so much."""
-    found: list[Verdict] = []
+    found: list[NotedVerdict] = []
     for done, chat in enumerate(chats):
         if len(found) >= most:
             return found, done
@@ -151,9 +151,9 @@ def _verdicts(
 
 def _by_day(days: Sequence[int], spoken: Sequence[Spoken]) -> dict[str, Any]:
     """Who said most, and how much each of them did on each day."""
-    members: dict[str, Speaker] = {}
+    members: dict[str, MessageCount] = {}
     for speaker in (each for day in spoken for each in day.speakers.values()):
-        one = members.setdefault(speaker.sender, Speaker(speaker.sender, speaker.name, speaker.kind))
+        one = members.setdefault(speaker.sender, MessageCount(speaker.sender, speaker.name, speaker.kind))
         one.messages += speaker.messages
     most = sorted(members.values(), key=lambda one: (-one.messages, one.name))[:_MEMBERS]
     counts = [
@@ -169,8 +169,8 @@ def _by_day(days: Sequence[int], spoken: Sequence[Spoken]) -> dict[str, Any]:
     }
 
 
-def _by_bot(verdicts: Iterable[Verdict], asked: dict[tuple[str, str], float]) -> Iterator[dict[str, Any]]:
-    by_agent: dict[str, list[Verdict]] = {}
+def _by_bot(verdicts: Iterable[NotedVerdict], asked: dict[tuple[str, str], float]) -> Iterator[dict[str, Any]]:
+    by_agent: dict[str, list[NotedVerdict]] = {}
     for each in verdicts:
         by_agent.setdefault(each.agent, []).append(each)
     for agent in sorted(by_agent):
@@ -183,7 +183,7 @@ def _by_bot(verdicts: Iterable[Verdict], asked: dict[tuple[str, str], float]) ->
         yield {"agent": agent, "verdicts": _by_reason(own), "took": _took(took)}
 
 
-def _by_reason(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+def _by_reason(verdicts: Iterable[NotedVerdict]) -> list[dict[str, Any]]:
     """How often for each reason, the most frequent first; of what went wrong only the most frequent is told apart."""
     whys = Counter(each.why for each in verdicts if each.done == "failed")
     told = {why for why, _ in whys.most_common(_WHYS)}

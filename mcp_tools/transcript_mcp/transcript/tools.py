@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.outbox import Postbox
     from nanobot_transcript.relevance.options import GateOptions
 
-__all__ = ["Tools"]
+__all__ = ["TranscriptTools"]
 
 _SEARCH_SECONDS: Final = 20
 _SLICE: Final = 1.0
@@ -47,7 +47,7 @@ _Chars = Annotated[
 _Offset = Annotated[int, Field(description="How many to skip, as an earlier answer says.")]
 
 
-class Tools:
+class TranscriptTools:
     """One method per tool. ``offer`` registers them; agents are the bots that this server was told of."""
 
     def __init__(

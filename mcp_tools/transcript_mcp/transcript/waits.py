@@ -10,7 +10,7 @@ from nanobot_transcript.store.names import in_words
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.transcript.bounds import fitting
 from transcript_mcp.transcript.lines import Line, encode, shown_id
-from transcript_mcp.transcript.reading import Told, View, page, page_text
+from transcript_mcp.transcript.reading import MessagePage, View, page, page_text
 
 __all__ = ["LONGEST_WAIT", "Tell", "news"]
 
@@ -57,7 +57,7 @@ async def news(
 class _Came(NamedTuple):
     """What stands behind a place: messages, and lines about earlier ones."""
 
-    told: Told
+    told: MessagePage
     changes: list[Line]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from nanobot_transcript.cli.terminal.chat_names import chat_keys
-from nanobot_transcript.cli.terminal.entries import View, labelled, nothing_found
+from nanobot_transcript.cli.terminal.entries import EntryPrinter, labelled, nothing_found
 from nanobot_transcript.cli.terminal.exit_codes import UsageError
 from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.cli.terminal.options import (
@@ -61,7 +61,7 @@ def search(
             for hit in hits:
                 emit_line(labelled(hit.session_key, hit.entry))
         else:
-            view = View(opened, several=key is None, ids=ids)
+            view = EntryPrinter(opened, several=key is None, ids=ids)
             for hit in reversed(hits):  # the newest last, next to the prompt
                 view.entry(hit.session_key, hit.entry)
     if not hits:

@@ -32,7 +32,7 @@ from nanobot_transcript.cli.terminal.output import emit_line, notice
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["View", "labelled", "nothing_found", "printer"]
+__all__ = ["EntryPrinter", "labelled", "nothing_found", "printer"]
 
 _COLOURS: Final = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
 _TIME_WIDTH: Final = 5
@@ -42,7 +42,7 @@ _REMEMBERED: Final = 2000
 _NAMES_HOLD: Final = 1.0
 
 
-class View:
+class EntryPrinter:
     """Prints entries of one chat, or of ``several``; ``live`` ones at once, with their short ``ids`` if wanted.
 
     Which chat it is, by title and a short name that commands take, stands on a terminal above its messages, wherever it
@@ -224,4 +224,4 @@ def labelled(key: str, entry: Entry) -> dict[str, Any]:
 def printer(store: "GroupTranscriptStore", *, jsonl: bool, several: bool, ids: bool, live: bool = False) -> Any:
     if jsonl:
         return lambda key, entry: emit_line(labelled(key, entry))
-    return View(store, several=several, live=live, ids=ids).entry
+    return EntryPrinter(store, several=several, live=live, ids=ids).entry

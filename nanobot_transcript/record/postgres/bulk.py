@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
-from nanobot_transcript.record.postgres.ops import OpLog
-from nanobot_transcript.record.postgres.rows import Rows, id_of
+from nanobot_transcript.record.postgres.ops import PostgresOps
+from nanobot_transcript.record.postgres.rows import ChatRows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts, barring_of, runs
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
@@ -132,7 +132,7 @@ class PostgresBulk:
 
     def hidden(self, session_key: str) -> set[str]:
         """Every id of the messages that were recalled or redacted."""
-        log = OpLog(self._rows(session_key))
+        log = PostgresOps(self._rows(session_key))
         self._engine.read(RECORD, lambda connection: log.since(connection, 0), None)
         return log.found.together(log.found.hidden)
 
@@ -216,7 +216,7 @@ class PostgresBulk:
 
         self._engine.write(RECORD, work, again=True)
 
-    def _locked(self, connection: Connection, rows: Rows) -> tuple[int, int, int, int]:
+    def _locked(self, connection: Connection, rows: ChatRows) -> tuple[int, int, int, int]:
         """The chat with its number, its last line, and its open segment; nobody else writes there meanwhile."""
         connection.execute(_SETTINGS, (f"{_PATIENCE_MS}ms",))
         found = connection.execute(self._sql(_LOCK), (rows.tag,)).fetchone()
@@ -257,5 +257,5 @@ class PostgresBulk:
     def _sql(self, statement: str) -> Any:
         return self._engine.place.sql(statement)
 
-    def _rows(self, session_key: str) -> Rows:
-        return Rows(self._engine.place, session_key)
+    def _rows(self, session_key: str) -> ChatRows:
+        return ChatRows(self._engine.place, session_key)

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.record.postgres.ops import OpLog
-from nanobot_transcript.record.postgres.rows import Row, Rows, id_of
+from nanobot_transcript.record.postgres.ops import PostgresOps
+from nanobot_transcript.record.postgres.rows import ChatRows, Row, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
@@ -81,7 +81,9 @@ class Erasure:
         rows = self._engine.read(RECORD, lambda connection: connection.execute(statement, (bounded,)).fetchall(), [])
         return [name.decode("utf-8", "surrogatepass") for (name,) in rows]
 
-    def purge(self, chats: Iterable[Rows], senders: frozenset[str], before_ms: float | None) -> list[MaintenanceReport]:
+    def purge(
+        self, chats: Iterable[ChatRows], senders: frozenset[str], before_ms: float | None
+    ) -> list[MaintenanceReport]:
         """Erase whole chats, or what the filters say of them."""
 
         def one(chat: _Locked) -> MaintenanceReport:
@@ -91,7 +93,7 @@ class Erasure:
 
         return self._each(chats, one)
 
-    def maintain(self, chats: Iterable[Rows], retention: Retention) -> list[MaintenanceReport]:
+    def maintain(self, chats: Iterable[ChatRows], retention: Retention) -> list[MaintenanceReport]:
         """Erase recalled and redacted text and drop what retention no longer keeps."""
 
         def one(chat: _Locked) -> MaintenanceReport:
@@ -101,7 +103,9 @@ class Erasure:
 
         return self._each(chats, one)
 
-    def _each(self, chats: Iterable[Rows], work: "Callable[[_Locked], MaintenanceReport]") -> list[MaintenanceReport]:
+    def _each(
+        self, chats: Iterable[ChatRows], work: "Callable[[_Locked], MaintenanceReport]"
+    ) -> list[MaintenanceReport]:
         reports: list[MaintenanceReport] = []
         failure: StoreError | None = None
         if not self._engine.exists(RECORD):
@@ -121,7 +125,7 @@ class Erasure:
         return reports
 
     def _one(
-        self, rows: Rows, work: "Callable[[_Locked], MaintenanceReport]", connection: Connection
+        self, rows: ChatRows, work: "Callable[[_Locked], MaintenanceReport]", connection: Connection
     ) -> MaintenanceReport | None:
         with connection.transaction():
             connection.execute(_WAIT, (f"{_LOCK_WAIT_MS}ms",))
@@ -149,18 +153,18 @@ class _Locked:
     def __init__(
         self,
         connection: Connection,
-        place: Place,
-        rows: Rows,
+        place: DatabaseAddress,
+        rows: ChatRows,
         number: int,
         seq: int,
         erased_to: int,
         size: int,
         open_from: int,
     ) -> None:
-        self.rows: Rows = rows
+        self.rows: ChatRows = rows
         self.number: int = number
         self._connection: Connection = connection
-        self._place: Place = place
+        self._place: DatabaseAddress = place
         self._seq: int = seq
         self._erased_to: int = erased_to
         self._size: int = size
@@ -191,7 +195,7 @@ class _Locked:
         and the edits of those messages.
         """
         report = MaintenanceReport(self.rows.session_key)
-        ops = OpLog(self.rows).since(self._connection, 0)
+        ops = PostgresOps(self.rows).since(self._connection, 0)
         entries = (entry for _, line in self._all() if (entry := decode(line)) is not None)
         report.erased_entries = self._erase(Purge(ops, entries, senders, before_ms), self._all())
         if report.erased_entries:
@@ -203,7 +207,7 @@ class _Locked:
         """Take off the text of messages recalled or redacted since the last time; how many lines changed."""
         if self._erased_to >= self._seq:
             return 0
-        ops = OpLog(self.rows).since(self._connection, 0)
+        ops = PostgresOps(self.rows).since(self._connection, 0)
         new = list(self._ops(self._erased_to))
         targets = {target for _, entry in new if entry.get("op") in HIDING and (target := entry.get("target"))}
         count = self._erase_everywhere(ops.together(targets))

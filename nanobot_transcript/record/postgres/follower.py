@@ -13,7 +13,7 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record.postgres.cursors import parse_cursor
-from nanobot_transcript.record.postgres.rows import Head, Row, Rows
+from nanobot_transcript.record.postgres.rows import ChatRows, Head, Row
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Engine
 from nanobot_transcript.store.lines.codec import decode
@@ -30,7 +30,7 @@ _SOON, _LATEST = 0.2, 5.0
 """Seconds between two attempts while the database cannot be asked: at first, and at the most."""
 
 
-async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerator[Entry, None]:
+async def follow(engine: Engine, rows: ChatRows, after: str | None) -> AsyncGenerator[Entry, None]:
     """See ``StoreBackend.follow``. While the database cannot be asked, nothing comes, and then all that was missed."""
     place = parse_cursor(rows.tag, after) if after is not None else None
     loop, news = asyncio.get_running_loop(), asyncio.Event()
@@ -68,6 +68,6 @@ async def follow(engine: Engine, rows: Rows, after: str | None) -> AsyncGenerato
                         await news.wait()
 
 
-def _behind(engine: Engine, rows: Rows, place: int) -> tuple[Head | None, list[Row]] | None:
+def _behind(engine: Engine, rows: ChatRows, place: int) -> tuple[Head | None, list[Row]] | None:
     """None while there are no tables, as while a backup is restored."""
     return engine.read(RECORD, lambda connection: rows.all_forward(connection, place, _PAGE), None)

@@ -2,22 +2,22 @@
 
 from typing import Final
 
-from nanobot_transcript.record.postgres.rows import Rows
+from nanobot_transcript.record.postgres.rows import ChatRows
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import Ops
 
-__all__ = ["OpLog"]
+__all__ = ["PostgresOps"]
 
 _PAGE: Final = 5000
 _END: Final = (1 << 63) - 1
 
 
-class OpLog:
+class PostgresOps:
     """What later lines say about the messages of a chat; remembers how far it has looked. Not for several threads."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows: Rows = rows
+    def __init__(self, rows: ChatRows) -> None:
+        self._rows: ChatRows = rows
         self._forget(-1)
 
     def since(self, connection: Connection, seq: int) -> Ops:

@@ -5,7 +5,7 @@ Locks of sessions are lost between two reigns, and the times that were noted in 
 
 from typing import Final
 
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 
 __all__ = ["NOW", "PRESENT", "begin_reign"]
@@ -24,7 +24,7 @@ INSERT INTO nanobot.reigns (name, began, last_word)
 """
 
 
-def begin_reign(connection: Connection, place: Place) -> None:
+def begin_reign(connection: Connection, place: DatabaseAddress) -> None:
     """Note the present reign, from when the server takes writes, unless that was done. One that was just promoted may
     wait for a standby before, however long that takes, and then nobody can give its word.
     """

@@ -3,7 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.erasure import Purged
 
@@ -43,7 +43,7 @@ NONE: Final = Purges(0, ())
 
 
 def note(
-    connection: Connection, place: Place, tag: str | None, senders: frozenset[str], before_ms: float | None
+    connection: Connection, place: DatabaseAddress, tag: str | None, senders: frozenset[str], before_ms: float | None
 ) -> None:
     """Write down that a purge begins, of one chat or (None) of all. What is being handed on is waited for: whatever is
     handed on after this knows of the purge, and the purge finds all that was handed on before.
@@ -54,7 +54,7 @@ def note(
         connection.execute(place.sql(_OLD), (_KEPT_DAYS,))
 
 
-def purges(connection: Connection, place: Place, tag: str) -> Purges:
+def purges(connection: Connection, place: DatabaseAddress, tag: str) -> Purges:
     """Those of a chat."""
     rows = connection.execute(place.sql(_SINCE), (tag,)).fetchall()
     found = tuple(Purged(at, frozenset(senders), before) for _, at, senders, before in rows)

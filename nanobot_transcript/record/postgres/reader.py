@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.record.postgres.ops import OpLog
-from nanobot_transcript.record.postgres.rows import Row, Rows
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.record.postgres.ops import PostgresOps
+from nanobot_transcript.record.postgres.rows import ChatRows, Row
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.contract import Changes, Hit, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, json_fragment
@@ -30,7 +30,7 @@ _SEGMENTS: Final = "SELECT count(*) FROM nanobot.segments JOIN nanobot.chats AS 
 _SIZE: Final = "SELECT bytes FROM nanobot.chats WHERE tag = %s"
 
 
-def read(connection: Connection, rows: Rows, log: OpLog, after: int, limit: int) -> tuple[list[Entry], int]:
+def read(connection: Connection, rows: ChatRows, log: PostgresOps, after: int, limit: int) -> tuple[list[Entry], int]:
     """Up to ``limit`` messages behind a line, as they read now, and the number of the line up to which they go: the
     last one, where the line behind which to read was lost with the server that had it.
     """
@@ -53,7 +53,7 @@ def read(connection: Connection, rows: Rows, log: OpLog, after: int, limit: int)
 
 
 def read_back(
-    connection: Connection, rows: Rows, log: OpLog, before: int | None, limit: int
+    connection: Connection, rows: ChatRows, log: PostgresOps, before: int | None, limit: int
 ) -> tuple[list[Entry], int]:
     """Up to ``limit`` messages up to a line, oldest first, and the number of the line before the first of them."""
     upto = _END if before is None else before
@@ -79,7 +79,7 @@ def read_back(
     return entries[::-1], 0 if upto == _END else upto
 
 
-def messages(connection: Connection, rows: Rows, log: OpLog, message_ids: Iterable[str]) -> dict[str, Entry]:
+def messages(connection: Connection, rows: ChatRows, log: PostgresOps, message_ids: Iterable[str]) -> dict[str, Entry]:
     """Those of the messages that are known and shown, as they read now, by the ids that were asked for."""
     found: dict[str, tuple[int, Entry]] = {}
     for message_id, (seq, line) in rows.with_ids(connection, message_ids).items():
@@ -93,7 +93,7 @@ def messages(connection: Connection, rows: Rows, log: OpLog, message_ids: Iterab
     return {message_id: entry for message_id, entry in folded.items() if entry is not None}
 
 
-def changes(connection: Connection, rows: Rows, after: int) -> Changes:
+def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
     """What was taken back, erased or edited behind a line."""
     erased, hidden, edited = False, set[str](), set[str]()
     while True:
@@ -120,13 +120,13 @@ def changes(connection: Connection, rows: Rows, after: int) -> Changes:
     return Changes(hidden.union(*(ids_of(entry) for entry in whole)), edited, erased)
 
 
-def chats_with(connection: Connection, place: Place, query: str) -> list[str]:
+def chats_with(connection: Connection, place: DatabaseAddress, query: str) -> list[str]:
     """The chats in which a text stands somewhere."""
     found = connection.execute(place.sql(_CHATS_WITH), (json_fragment(query),)).fetchall()
     return [name.decode("utf-8", "surrogatepass") for (name,) in found]
 
 
-def search(connection: Connection, rows: Rows, log: OpLog, query: str, limit: int) -> list[Hit]:
+def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str, limit: int) -> list[Hit]:
     """Messages whose text contains ``query`` now, the newest first."""
     hits: dict[str | int, Entry] = {}
     edited: set[str] = set()
@@ -150,7 +150,7 @@ def search(connection: Connection, rows: Rows, log: OpLog, query: str, limit: in
     return [Hit(rows.session_key, entry) for entry in newest[:limit]]
 
 
-def verify(connection: Connection, place: Place, rows: Rows) -> VerifyReport:
+def verify(connection: Connection, place: DatabaseAddress, rows: ChatRows) -> VerifyReport:
     """The numbers of lines, entries, ops and repeated ids."""
     report = VerifyReport(rows.session_key)
     size = connection.execute(place.sql(_SIZE), (rows.tag,)).fetchone()
@@ -191,7 +191,7 @@ def _shown(line: bytes, known: Ops) -> Entry | None:
 
 
 def _hit(
-    connection: Connection, rows: Rows, log: OpLog, known: Ops, line: bytes, query: str, edited: set[str]
+    connection: Connection, rows: ChatRows, log: PostgresOps, known: Ops, line: bytes, query: str, edited: set[str]
 ) -> Entry | None:
     """The message that a line is or edits, when it is to be shown. ``edited``: those whose edits were met before."""
     entry = decode(line)

@@ -19,7 +19,7 @@ from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
 from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.record.spool.limits import SpoolLimits
-from nanobot_transcript.sql.postgres.address import SCHEMA, Place
+from nanobot_transcript.sql.postgres.address import SCHEMA, DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.front import GroupTranscriptStore
 
@@ -68,7 +68,7 @@ class PostgresRecord(Record):
         spool_dir: "str | Path | None" = None,
         spool_bytes: int | None = None,
     ) -> None:
-        self._engine: Engine = Engine(Place(url, schema, listen_url, connections))
+        self._engine: Engine = Engine(DatabaseAddress(url, schema, listen_url, connections))
         self._posting: OutboxLimits | None = posting
         self._spool_dir: Path | None = Path(spool_dir).expanduser() if spool_dir is not None else None
         self._mutex: threading.RLock = threading.RLock()

@@ -6,10 +6,10 @@ from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.record.postgres.cursors import tag_of
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 
-__all__ = ["Head", "Row", "Rows", "id_of"]
+__all__ = ["ChatRows", "Head", "Row", "id_of"]
 
 Row = tuple[int, bytes]
 """The number of a line, and the line."""
@@ -47,15 +47,15 @@ class Head(NamedTuple):
     lost_to: int
 
 
-class Rows:
+class ChatRows:
     """Questions about one chat. All need a connection, and a schema that is there."""
 
-    def __init__(self, place: Place, session_key: str) -> None:
+    def __init__(self, place: DatabaseAddress, session_key: str) -> None:
         self.tag: str = tag_of(session_key)
         self.session_key: str = session_key
         self.channels: tuple[str, str] = place.channel("chat", self.tag), place.channel("signal", "messages")
         """On which it is told that the chat has changed, and that any has."""
-        self._place: Place = place
+        self._place: DatabaseAddress = place
 
     def forward(self, connection: Connection, after: int, limit: int) -> tuple[Head | None, list[Row]]:
         """The next messages behind a line."""

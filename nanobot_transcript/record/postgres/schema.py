@@ -6,7 +6,7 @@ transcripts have them from platforms, else seconds by the clock of the database.
 
 from typing import Final
 
-from nanobot_transcript.sql.postgres.migrations import Part
+from nanobot_transcript.sql.postgres.migrations import TableSet
 
 __all__ = ["RECORD"]
 
@@ -320,7 +320,7 @@ _DECISIONS_OF: Final = "CREATE INDEX decisions_of ON nanobot.decisions (chat, nu
 _DECISIONS_AT: Final = "CREATE INDEX decisions_at ON nanobot.decisions (ts)"
 _DECISIONS_NOTED: Final = "CREATE INDEX decisions_noted ON nanobot.decisions (noted)"
 
-RECORD: Final = Part(
+RECORD: Final = TableSet(
     "record",
     (
         (

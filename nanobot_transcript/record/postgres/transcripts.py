@@ -11,11 +11,11 @@ from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record.postgres import reader
 from nanobot_transcript.record.postgres.cursors import format_cursor, parse_cursor
 from nanobot_transcript.record.postgres.erasure import Erasure
-from nanobot_transcript.record.postgres.ops import OpLog
+from nanobot_transcript.record.postgres.ops import PostgresOps
 from nanobot_transcript.record.postgres.purges import NONE, Purges, note, now_ms, purges
-from nanobot_transcript.record.postgres.rows import Rows, id_of
+from nanobot_transcript.record.postgres.rows import ChatRows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.window import Window
+from nanobot_transcript.record.postgres.window import PostgresWindow
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, encode
@@ -43,10 +43,10 @@ logger = logging.getLogger(__name__)
 class _Chat:
     """What this process knows of one transcript."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ChatRows) -> None:
         self.rows: Final = rows
-        self.window: Final = Window(rows)
-        self.ops: Final = OpLog(rows)
+        self.window: Final = PostgresWindow(rows)
+        self.ops: Final = PostgresOps(rows)
         self.reading: threading.Lock = threading.Lock()
         self.purged: Purges = NONE
         """The purges of which this process knows."""
@@ -262,7 +262,7 @@ class PostgresTranscripts:
 
     def recent(self, session_key: str, limit: int) -> Page:
         chat = self._chat(session_key)
-        window = chat.window if limit <= _KEPT_READY else Window(chat.rows)
+        window = chat.window if limit <= _KEPT_READY else PostgresWindow(chat.rows)
         entries, seq = self._read(lambda connection: window.recent(connection, limit), ([], 0))
         return Page(entries, format_cursor(chat.rows.tag, seq))
 
@@ -312,9 +312,9 @@ class PostgresTranscripts:
         hits: list[Hit] = []
         for key in keys:
             chat = self._chat(key)
-            ops = OpLog(chat.rows)  # a long search must not hold up the reads of others
+            ops = PostgresOps(chat.rows)  # a long search must not hold up the reads of others
 
-            def look(connection: Connection, chat: _Chat = chat, ops: OpLog = ops) -> list[Hit]:
+            def look(connection: Connection, chat: _Chat = chat, ops: PostgresOps = ops) -> list[Hit]:
                 return reader.search(connection, chat.rows, ops, query, limit)
 
             hits += self._read(look, [])
@@ -382,7 +382,7 @@ class PostgresTranscripts:
         with self._guard:
             chat = self._chats.get(session_key)
             if chat is None:
-                chat = self._chats[session_key] = _Chat(Rows(self._engine.place, session_key))
+                chat = self._chats[session_key] = _Chat(ChatRows(self._engine.place, session_key))
                 if len(self._chats) > _OPEN_CHATS:
                     self._chats.popitem(last=False)
             else:

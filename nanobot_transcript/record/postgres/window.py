@@ -4,14 +4,14 @@ import threading
 from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.record.postgres.rows import Row, Rows
+from nanobot_transcript.record.postgres.rows import ChatRows, Row
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
 from nanobot_transcript.store.lines.messages import ShownMessages, brief
 from nanobot_transcript.store.lines.order import SLACK
 
-__all__ = ["Window"]
+__all__ = ["PostgresWindow"]
 
 _LOOK_PAST: Final = 2000
 """How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
@@ -20,11 +20,11 @@ _NEWS: Final = 500
 _END: Final = (1 << 63) - 1
 
 
-class Window:
+class PostgresWindow:
     """A view of the end of one transcript. Threads share it."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows: Rows = rows
+    def __init__(self, rows: ChatRows) -> None:
+        self._rows: ChatRows = rows
         self._mutex: threading.Lock = threading.Lock()
         self._reset()
 

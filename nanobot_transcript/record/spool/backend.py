@@ -15,7 +15,7 @@ from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.record.spool.drainer import Drainer
 from nanobot_transcript.record.spool.limits import SpoolLimits, pause_after
-from nanobot_transcript.record.spool.pending_lines import Ahead
+from nanobot_transcript.record.spool.pending_lines import PendingLines
 from nanobot_transcript.record.spool.spool import Spool
 from nanobot_transcript.store.contract import (
     Changes,
@@ -163,14 +163,14 @@ class SpooledBackend:
         ahead = self._ahead(session_key)
         return self._recent(session_key, limit, ahead)
 
-    def _recent(self, session_key: str, limit: int, ahead: Ahead) -> Page:
+    def _recent(self, session_key: str, limit: int, ahead: PendingLines) -> Page:
         if not ahead or limit <= 0:
             return self._asked(lambda: self.far.recent(session_key, limit))
         known = self._known(session_key, ahead)
         page = self._asked(lambda: self.far.recent(session_key, limit + len(ahead.ops.hidden)))
         return Page(ahead.newest(page.entries, known, limit), page.cursor)
 
-    def _known(self, session_key: str, ahead: Ahead) -> dict[str, Entry]:
+    def _known(self, session_key: str, ahead: PendingLines) -> dict[str, Entry]:
         """Those messages of the tail that the record has. Asked before what they are left out of: what is handed on
         meanwhile stands there twice at most, and never not at all.
         """
@@ -190,7 +190,7 @@ class SpooledBackend:
         folded = {message_id: ahead.fold(there[message_id]) for message_id in wanted if message_id in there}
         return {message_id: entry for message_id, entry in folded.items() if entry is not None}
 
-    def _known_or_told(self, session_key: str, wanted: Sequence[str], ahead: Ahead) -> dict[str, Entry]:
+    def _known_or_told(self, session_key: str, wanted: Sequence[str], ahead: PendingLines) -> dict[str, Entry]:
         """What the record has; nothing where it cannot be asked, and the tail tells all that is wanted."""
         try:
             return self._asked(lambda: self.far.get_many(session_key, wanted))
@@ -222,7 +222,7 @@ class SpooledBackend:
         hits.sort(key=lambda hit: moment_of(hit.entry) or 0, reverse=True)
         return hits[:limit]
 
-    def _found_ahead(self, query: str, session_key: str, ahead: Ahead) -> Iterator[Hit]:
+    def _found_ahead(self, query: str, session_key: str, ahead: PendingLines) -> Iterator[Hit]:
         """Messages of the tail, and those of the record that it edits."""
         asked = [*ahead.ids, *ahead.edits]
         known = self._asked(lambda: self.far.get_many(session_key, asked))
@@ -349,10 +349,10 @@ class SpooledBackend:
         if drainer is not None and not drainer.is_away:
             self._spool.wait(session_key, self.limits.read_seconds, lambda: drainer.is_away)
 
-    def _ahead(self, session_key: str) -> Ahead:
+    def _ahead(self, session_key: str) -> PendingLines:
         """What of a chat is not handed on after a moment."""
         self._settle(session_key)
-        return Ahead(self._spool.tail(session_key))
+        return PendingLines(self._spool.tail(session_key))
 
     def _asked(self, ask: Callable[[], _T]) -> _T:
         """An answer of the record; who waits for it to come back is told."""

@@ -24,7 +24,7 @@ from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
-from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
+from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.lines.codec import decode, encode
@@ -47,7 +47,7 @@ class Batch(NamedTuple):
     """Lines of one chat, the place behind them, and whether there are more."""
 
     lines: list[Entry]
-    place: Place
+    place: SegmentPosition
     more: bool
 
 
@@ -68,7 +68,7 @@ class Folder:
         self._note: Path = self._layout.state / "record"
         self._address_note: Path = self._layout.state / "address"
         self._address: str = address
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, SegmentPosition] = {}
         self._chats: set[str] = set()
         self._record: str = _read(self._note)
         self.meant_for: str = _read(self._address_note)
@@ -157,21 +157,21 @@ class Folder:
             count, size = count + (entry is not None), size + length
         return count, size
 
-    def _behind(self, session_key: str, place: Place) -> Iterator[tuple[Place, Entry | None, int]]:
+    def _behind(self, session_key: str, place: SegmentPosition) -> Iterator[tuple[SegmentPosition, Entry | None, int]]:
         """(place behind it, the line, its bytes); None for what is not to be handed on."""
         for segment, offset, line in Segments(self._layout, stem_of(session_key)).forward(place):
             entry = decode(line)
             known = entry if entry is not None and not is_erasure_mark(entry) else None
-            yield Place(segment.number, offset + len(line) + 1), known, len(line)
+            yield SegmentPosition(segment.number, offset + len(line) + 1), known, len(line)
 
-    def place(self, session_key: str) -> Place:
+    def place(self, session_key: str) -> SegmentPosition:
         """Up to where a chat was handed on."""
         place = self._places.get(session_key)
         if place is None:
             place = self._places[session_key] = self._noted(stem_of(session_key))
         return place
 
-    def move(self, session_key: str, place: Place) -> None:
+    def move(self, session_key: str, place: SegmentPosition) -> None:
         """Everything before a place was handed on. What cannot be noted costs no more than to be handed on again."""
         if place == self._places.get(session_key):
             return
@@ -183,7 +183,7 @@ class Folder:
         except (OSError, StoreError) as error:
             logger.warning("It cannot be noted how far %s was handed on: %s", self.base, error)
 
-    def _noted(self, stem: str) -> Place:
+    def _noted(self, stem: str) -> SegmentPosition:
         try:
             return parse_cursor(stem, _read(self._sent / stem).strip())
         except InvalidCursorError:

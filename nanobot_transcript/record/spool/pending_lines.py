@@ -11,13 +11,13 @@ from nanobot_transcript.store.lines.fold import HIDING, Ops, as_edit, is_op, is_
 from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.store.lines.messages import ShownMessages
 
-__all__ = ["Ahead"]
+__all__ = ["PendingLines"]
 
 _REMEMBERED: Final = 5000
 """Of more messages that wait in one chat the newest are looked at: so many wait only behind a long outage."""
 
 
-class Ahead:
+class PendingLines:
     """The lines of one chat that wait, oldest first."""
 
     def __init__(self, lines: Iterable[Entry]) -> None:

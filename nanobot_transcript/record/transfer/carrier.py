@@ -10,7 +10,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.record.transfer.carried_lines import spelled
 from nanobot_transcript.record.transfer.comparison import Comparison, chained, compare
-from nanobot_transcript.record.transfer.contract import Place, Spelled
+from nanobot_transcript.record.transfer.contract import Spelled, TransferPlace
 from nanobot_transcript.record.transfer.waypoint import Checked, Waypoint, is_same, known_by, order_of, said_as
 from nanobot_transcript.store.contract import Retention, Standing
 from nanobot_transcript.store.lines.fold import HIDING
@@ -59,9 +59,9 @@ class Carrier:
     has.
     """
 
-    def __init__(self, source: Place, target: Place, advance: Callable[[int, int], None]) -> None:
-        self._source: Place = source
-        self._target: Place = target
+    def __init__(self, source: TransferPlace, target: TransferPlace, advance: Callable[[int, int], None]) -> None:
+        self._source: TransferPlace = source
+        self._target: TransferPlace = target
         self._advance: Callable[[int, int], None] = advance
         self._there: dict[str, Standing] = {one.session_key: one for one in target.transcripts.standings()}
         self._back: dict[str, Waypoint] = source.waypoints(target.identity)

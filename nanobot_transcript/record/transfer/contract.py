@@ -15,7 +15,7 @@ from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import ids_of
 
-__all__ = ["DecisionRecords", "MarkRows", "Place", "Spelled", "Transcripts"]
+__all__ = ["DecisionRecords", "MarkRows", "Spelled", "Transcripts", "TransferPlace"]
 
 
 class Spelled(NamedTuple):
@@ -110,7 +110,7 @@ class DecisionRecords(Protocol):
         ...
 
 
-class Place(ABC):
+class TransferPlace(ABC):
     """One of the two places of a move. ``identity`` is the same for the same place in every process."""
 
     record: Record

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.record.transfer.contract import Place
+from nanobot_transcript.record.transfer.contract import TransferPlace
 from nanobot_transcript.record.transfer.waypoint import Waypoint, known_by, order_of
 
 __all__ = ["Cursors", "Mapped", "is_cursor"]
@@ -36,9 +36,9 @@ def is_cursor(value: object) -> bool:
 class Cursors:
     """``waypoints`` are those of all chats that were carried."""
 
-    def __init__(self, source: Place, target: Place, waypoints: Mapping[str, Waypoint]) -> None:
-        self._source: Place = source
-        self._target: Place = target
+    def __init__(self, source: TransferPlace, target: TransferPlace, waypoints: Mapping[str, Waypoint]) -> None:
+        self._source: TransferPlace = source
+        self._target: TransferPlace = target
         self._waypoints: Mapping[str, Waypoint] = waypoints
         self._of_suffix: dict[str, list[str]] = {}
         for key in waypoints:

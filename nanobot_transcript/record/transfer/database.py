@@ -11,7 +11,7 @@ from nanobot_transcript.record.postgres.bulk import PostgresBulk
 from nanobot_transcript.record.postgres.marks import PostgresMarks
 from nanobot_transcript.record.postgres.record import PostgresRecord
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.transfer.contract import Place, Spelled
+from nanobot_transcript.record.transfer.contract import Spelled, TransferPlace
 from nanobot_transcript.record.transfer.waypoint import MOVED, Waypoint
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import refuse_newer, version
@@ -24,7 +24,7 @@ _SEVERAL: Final = 200
 """Lines that are looked up, one by one, in one transaction: other writers of the chat wait for it."""
 
 
-class DatabasePlace(Place):
+class DatabasePlace(TransferPlace):
     """The record in a database. Raises StoreUnavailableError where a newer version has written it."""
 
     atomic = True
@@ -45,7 +45,7 @@ class DatabasePlace(Place):
         )
 
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
-        """See ``Place.append``: all of them in one transaction, with the waypoint."""
+        """See ``TransferPlace.append``: all of them in one transaction, with the waypoint."""
         kept: list[Waypoint] = []
 
         def then(connection: Connection, cursor: str) -> None:
@@ -56,7 +56,7 @@ class DatabasePlace(Place):
         return (len(lines), kept[-1]) if done is not None else (0, at)
 
     def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
-        """See ``Place.merge``: some hundreds in one transaction, with the waypoint."""
+        """See ``TransferPlace.merge``: some hundreds in one transaction, with the waypoint."""
         added = 0
         for start in range(0, len(lines), _SEVERAL):
             some = lines[start : start + _SEVERAL]
@@ -70,15 +70,15 @@ class DatabasePlace(Place):
         return added, at
 
     def alone(self, part: str) -> AbstractContextManager[object]:
-        """See ``Place.alone``."""
+        """See ``TransferPlace.alone``."""
         return self._engine.alone(f"moving {part}", _MOVED_WITHIN)
 
     def settle(self) -> None:
-        """See ``Place.settle``: when this one is on the disk, all that were written before it are."""
+        """See ``TransferPlace.settle``: when this one is on the disk, all that were written before it are."""
         self._marks.put(MOVED, {"settled_ms": int(time.time() * 1000)}, "settled")
 
     def close(self) -> None:
-        """See ``Place.close``: others were never kept out."""
+        """See ``TransferPlace.close``: others were never kept out."""
 
     def _keep_in(self, connection: Connection, at: Waypoint, lines: Sequence[Spelled], cursor: str) -> Waypoint:
         """Keep the waypoint behind the lines, if nobody else has moved it on meanwhile."""

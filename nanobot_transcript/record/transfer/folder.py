@@ -8,7 +8,7 @@ from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.outbox.outbox import tables_at
 from nanobot_transcript.record.files import FilesRecord
-from nanobot_transcript.record.transfer.contract import Place, Spelled
+from nanobot_transcript.record.transfer.contract import Spelled, TransferPlace
 from nanobot_transcript.record.transfer.waypoint import Waypoint
 from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.store.jsonl.backend import JsonlBackend
@@ -16,7 +16,7 @@ from nanobot_transcript.store.jsonl.backend import JsonlBackend
 __all__ = ["FolderPlace"]
 
 
-class FolderPlace(Place):
+class FolderPlace(TransferPlace):
     """The record in a folder. As a target it is held by one process alone: StoreBusyError for the next one."""
 
     atomic = False
@@ -39,12 +39,12 @@ class FolderPlace(Place):
             self._held.enter_context(exclusive(layout.lock("record", "moving"), 0, "moving a record into this folder"))
 
     def nameless(self) -> list[str]:
-        """See ``Place.nameless``."""
+        """See ``TransferPlace.nameless``."""
         return self._bulk.nameless()
 
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
-        """See ``Place.append``. Whoever dies between the lines and the waypoint leaves it to the next one to see that
-        they are there.
+        """See ``TransferPlace.append``. Whoever dies between the lines and the waypoint leaves it to the next one to
+        see that they are there.
         """
         done = self._bulk.extend(at.chat, [line.body for line in lines], at.target)
         if done is None:
@@ -57,7 +57,7 @@ class FolderPlace(Place):
         return count, waypoint
 
     def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
-        """See ``Place.merge``."""
+        """See ``TransferPlace.merge``."""
         added = sum(self._backend.write_each(at.chat, self.not_there(lines)))
         last = lines[-1]
         waypoint = at.moved(last.cursor, self._bulk.end(at.chat), len(lines), last.entry)
@@ -65,9 +65,9 @@ class FolderPlace(Place):
         return added, waypoint
 
     def settle(self) -> None:
-        """See ``Place.settle``: how soon, ``store.fsync`` says."""
+        """See ``TransferPlace.settle``: how soon, ``store.fsync`` says."""
         self._backend.close()
 
     def close(self) -> None:
-        """See ``Place.close``."""
+        """See ``TransferPlace.close``."""
         self._held.close()

@@ -13,9 +13,9 @@ import msgspec
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
 from nanobot_transcript.errors import StoreBusyError, StoreUnavailableError
 from nanobot_transcript.outbox.schema import SCHEMA
-from nanobot_transcript.record.transfer.contract import Place
+from nanobot_transcript.record.transfer.contract import TransferPlace
 from nanobot_transcript.record.transfer.cursors import Cursors
-from nanobot_transcript.record.transfer.parts import Part, PartReport
+from nanobot_transcript.record.transfer.parts import PartReport, RecordPart
 from nanobot_transcript.record.transfer.waypoint import MOVED
 from nanobot_transcript.sql.contents import Contents, contents, copy, lacking, newer, numbers
 from nanobot_transcript.sql.contract import Database, Schema, Sql
@@ -31,16 +31,16 @@ class KeptTables:
 
     name: str
     schema: Schema
-    opened: Callable[[Place], Database]
+    opened: Callable[[TransferPlace], Database]
 
 
 POSTS: Final = KeptTables("posts", SCHEMA, lambda place: place.posts)
 
 
-class TablesPart(Part):
+class TablesPart(RecordPart):
     """Such tables. The report counts rows."""
 
-    def __init__(self, source: Place, target: Place, tables: KeptTables) -> None:
+    def __init__(self, source: TransferPlace, target: TransferPlace, tables: KeptTables) -> None:
         super().__init__(source, target)
         self.name: str = tables.name
         self._schema: Schema = tables.schema
@@ -50,14 +50,14 @@ class TablesPart(Part):
         self._back: _Carried | None = None
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``Part.move``: all at once, or nothing. Raises StoreBusyError when somebody writes there meanwhile, or
-        moves the same there.
+        """See ``RecordPart.move``: all at once, or nothing. Raises StoreBusyError when somebody writes there meanwhile,
+        or moves the same there.
         """
         with self.target.alone(self.name):
             self._looked(lambda here: self._moved(here, report))
 
     def check(self, report: PartReport) -> None:
-        """See ``Part.check``."""
+        """See ``RecordPart.check``."""
         self._looked(lambda here: self._compared(here, report))
 
     def _looked(self, work: Callable[[Sql], None]) -> None:
@@ -120,7 +120,7 @@ class TablesPart(Part):
         both = self._before, self._back
         return not found.is_begun or any(each is not None and found.digest in each.digests for each in both)
 
-    def _carried(self, into: Place, out_of: Place) -> "_Carried | None":
+    def _carried(self, into: TransferPlace, out_of: TransferPlace) -> "_Carried | None":
         found = into.marks.find(MOVED, self._mark(out_of))
         try:
             return None if found is None else msgspec.convert(found, _Carried)
@@ -131,7 +131,7 @@ class TablesPart(Part):
         carried = _Carried(list(digests), numbers(here, self._schema))
         self.target.marks.keep(KeptMark(MOVED, self._mark(self.source), asdict(carried)))
 
-    def _mark(self, origin: Place) -> str:
+    def _mark(self, origin: TransferPlace) -> str:
         return digest_of(MOVED, (origin.identity, "room", self.name))
 
 

@@ -12,11 +12,11 @@ from nanobot_transcript.record.contract import Record
 from nanobot_transcript.record.files import FilesRecord
 from nanobot_transcript.record.transfer.carrier import Carrier, ChatReport, tell
 from nanobot_transcript.record.transfer.comparison import compare, seen_by_readers
-from nanobot_transcript.record.transfer.contract import Place
+from nanobot_transcript.record.transfer.contract import TransferPlace
 from nanobot_transcript.record.transfer.cursors import Cursors
 from nanobot_transcript.record.transfer.folder import FolderPlace
 from nanobot_transcript.record.transfer.kept_tables import POSTS, KeptTables, TablesPart
-from nanobot_transcript.record.transfer.parts import DecisionsPart, MarksPart, MembersPart, Part, PartReport
+from nanobot_transcript.record.transfer.parts import DecisionsPart, MarksPart, MembersPart, PartReport, RecordPart
 from nanobot_transcript.record.transfer.waypoint import Waypoint
 from nanobot_transcript.store.contract import Standing
 
@@ -87,7 +87,7 @@ def check(
 
 
 @contextmanager
-def _places(source: Record, target: Record, *, writes: bool = True) -> Iterator[tuple[Place, Place]]:
+def _places(source: Record, target: Record, *, writes: bool = True) -> Iterator[tuple[TransferPlace, TransferPlace]]:
     source.require(exists=True)
     target.require(written=writes)
     here, there = place_of(source, is_target=False), place_of(target, is_target=writes)
@@ -99,7 +99,7 @@ def _places(source: Record, target: Record, *, writes: bool = True) -> Iterator[
         there.close()
 
 
-def place_of(record: Record, *, is_target: bool) -> Place:
+def place_of(record: Record, *, is_target: bool) -> TransferPlace:
     """A record as one of the places of a move. Raises ConfigError for one that cannot be moved."""
     if isinstance(record, FilesRecord):
         return FolderPlace(record, is_target=is_target)
@@ -115,15 +115,20 @@ class _Run:
     """What a move and a check have in common: a report of each chat and each part, whatever fails for others."""
 
     def __init__(
-        self, source: Place, target: Place, advance: Advance, spool_dir: Path | None, tables: Sequence[KeptTables]
+        self,
+        source: TransferPlace,
+        target: TransferPlace,
+        advance: Advance,
+        spool_dir: Path | None,
+        tables: Sequence[KeptTables],
     ) -> None:
-        self.source: Place = source
-        self.target: Place = target
+        self.source: TransferPlace = source
+        self.target: TransferPlace = target
         self.progress: Progress = Progress()
         self.report: MoveReport = MoveReport(source.record.place, target.record.place, nameless=source.nameless())
         self._advance: Advance = advance
         self._spool_dir: Path | None = spool_dir
-        self.parts: list[Part] = [part(source, target) for part in (MarksPart, MembersPart, DecisionsPart)]
+        self.parts: list[RecordPart] = [part(source, target) for part in (MarksPart, MembersPart, DecisionsPart)]
         self.parts += [TablesPart(source, target, each) for each in (POSTS, *tables)]
         self._began: float = time.monotonic()
         self.standings: list[Standing] = []

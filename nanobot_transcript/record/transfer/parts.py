@@ -12,13 +12,13 @@ import msgspec
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
 from nanobot_transcript.coordination.write_behind import DIGEST
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.record.transfer.contract import Place
+from nanobot_transcript.record.transfer.contract import TransferPlace
 from nanobot_transcript.record.transfer.cursors import Cursors, is_cursor
 from nanobot_transcript.record.transfer.waypoint import MOVED
 from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.turns.relay import handed_as
 
-__all__ = ["DecisionsPart", "MarksPart", "MembersPart", "Part", "PartReport"]
+__all__ = ["DecisionsPart", "MarksPart", "MembersPart", "PartReport", "RecordPart"]
 
 _SIGN: Final = "moved"
 """What a document bears as long as nobody but us has written it: a digest of what was carried."""
@@ -48,14 +48,14 @@ class PartReport:
         return not (self.lacking or self.problem)
 
 
-class Part(ABC):
+class RecordPart(ABC):
     """One of the parts of a record. What others have written in the target it leaves alone, or adds to it."""
 
     name: str
 
-    def __init__(self, source: Place, target: Place) -> None:
-        self.source: Place = source
-        self.target: Place = target
+    def __init__(self, source: TransferPlace, target: TransferPlace) -> None:
+        self.source: TransferPlace = source
+        self.target: TransferPlace = target
 
     def prepare(self) -> None:  # noqa: B027 - most need not
         """What has to be read before the transcripts are carried."""
@@ -69,12 +69,12 @@ class Part(ABC):
         """Count what there is, and what of it is lacking in the target."""
 
 
-class MarksPart(Part):
+class MarksPart(RecordPart):
     """Where bots and sessions have come to, and which chats are private."""
 
     name = "marks"
 
-    def __init__(self, source: Place, target: Place) -> None:
+    def __init__(self, source: TransferPlace, target: TransferPlace) -> None:
         super().__init__(source, target)
         self._found: list[KeptMark] = []
 
@@ -83,7 +83,7 @@ class MarksPart(Part):
         self._found = list(self.source.marks.kept())
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``Part.move``. A mark that its bot has put in the target is newer than the one in the source."""
+        """See ``RecordPart.move``. A mark that its bot has put in the target is newer than the one in the source."""
         there = {(mark.kind, mark.digest): mark for mark in self.target.marks.kept()}
         for mark in self._found:
             report.count += 1
@@ -97,7 +97,7 @@ class MarksPart(Part):
                 report.moved += 1
 
     def check(self, report: PartReport) -> None:
-        """See ``Part.check``."""
+        """See ``RecordPart.check``."""
         there = {(mark.kind, mark.digest) for mark in self.target.marks.kept()}
         for mark in self.source.marks.kept():
             report.count += 1
@@ -139,13 +139,13 @@ def _remember(document: dict[str, Any], again: Sequence[Entry]) -> None:
         document["handed"] = list(dict.fromkeys([*handed, *map(handed_as, again)]))[-_MOST_HANDED:]
 
 
-class MembersPart(Part):
+class MembersPart(RecordPart):
     """Who is who."""
 
     name = "members"
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``Part.move``. Whom somebody forgot in the target is not brought again by what has not changed since."""
+        """See ``RecordPart.move``. Whom somebody forgot in the target is not brought again by what is unchanged."""
         facts = self.source.record.members.facts()
         report.count = len(facts["people"]) + len(facts["bots"])
         digest = blake2b(msgspec.json.encode(facts, order="deterministic"), digest_size=16).hexdigest()
@@ -159,20 +159,20 @@ class MembersPart(Part):
         report.moved = report.count
 
     def check(self, report: PartReport) -> None:
-        """See ``Part.check``."""
+        """See ``RecordPart.check``."""
         facts, there = self.source.record.members.facts(), self.target.record.members.facts()
         for section in ("people", "bots"):
             report.count += len(facts[section])
             report.lacking += len(facts[section].keys() - there[section].keys())
 
 
-class DecisionsPart(Part):
+class DecisionsPart(RecordPart):
     """What each bot decided about each message."""
 
     name = "decisions"
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``Part.move``. What was there at the last move and has gone since in the target does not come again."""
+        """See ``RecordPart.move``. What was there at the last move and has gone in the target does not come again."""
         note = digest_of(MOVED, (self.source.identity, "decisions", ""))
         since = (self.target.marks.find(MOVED, note) or {}).get("newest_ms", 0)
         newest = since
@@ -191,7 +191,7 @@ class DecisionsPart(Part):
             self.target.marks.keep(KeptMark(MOVED, note, {"newest_ms": newest}))
 
     def check(self, report: PartReport) -> None:
-        """See ``Part.check``."""
+        """See ``RecordPart.check``."""
         for key in self.source.decisions.chats():
             records = self.source.decisions.records(key)
             fitting = self.target.decisions.fitting(records)

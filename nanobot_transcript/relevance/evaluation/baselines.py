@@ -3,31 +3,31 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from nanobot_transcript.relevance.evaluation.task import Case, names
+from nanobot_transcript.relevance.evaluation.task import LabelledCase, names
 
 __all__ = ["BASELINES", "Rule"]
 
-Rule = Callable[[Case], frozenset[str]]
+Rule = Callable[[LabelledCase], frozenset[str]]
 """The nicks of those who would answer."""
 
 _PARTNER_LINES: Final = 60
 
 
-def _everything(case: Case) -> frozenset[str]:
+def _everything(case: LabelledCase) -> frozenset[str]:
     return frozenset(member.name for member in case.candidates)
 
 
-def _mention(case: Case) -> frozenset[str]:
+def _mention(case: LabelledCase) -> frozenset[str]:
     text = case.message["content"]
     return frozenset(member.name for member in case.candidates if names(text, member.name))
 
 
-def _mention_or_last(case: Case) -> frozenset[str]:
+def _mention_or_last(case: LabelledCase) -> frozenset[str]:
     last = case.history[-1]["sender"] if case.history else ""
     return _mention(case) | ({last} & _everything(case))
 
 
-def _partner(case: Case) -> frozenset[str]:
+def _partner(case: LabelledCase) -> frozenset[str]:
     """Mentioned, or the last one with whom the speaker exchanged a mention, unless another nick is named."""
     mentioned = _mention(case)
     text, me = case.message["content"], case.message["sender"]

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from nanobot_transcript.errors import ImportFormatError, NothingFoundError
 from nanobot_transcript.store.names import in_words
 
-__all__ = ["Line", "Log", "read_logs"]
+__all__ = ["IrcLine", "Log", "read_logs"]
 
 _TEXT: Final = ".ascii.txt"
 _LABELS: Final = ".annotation.txt"
@@ -36,7 +36,7 @@ _DAY: Final = 24 * 60
 _BACKWARDS: Final = 600
 
 
-class Line(NamedTuple):
+class IrcLine(NamedTuple):
     """One message: who, what, and when, in minutes from the first day's midnight."""
 
     nick: str
@@ -48,7 +48,7 @@ class Log(NamedTuple):
     """A log by line number (None = no message); ``links`` names for each annotated line those that it answers."""
 
     name: str
-    lines: list[Line | None]
+    lines: list[IrcLine | None]
     links: dict[int, list[int]]
 
     def addressees(self, at: int) -> frozenset[str]:
@@ -120,7 +120,7 @@ def _not_understood(annotations: list[Path]) -> str:
     return f"{annotations[0]} is empty."
 
 
-def _lines(text: str) -> Iterator[Line | None]:
+def _lines(text: str) -> Iterator[IrcLine | None]:
     clock = _Clock()
     for row in text.split("\n"):
         found = _LINE.match(row.rstrip())
@@ -128,7 +128,7 @@ def _lines(text: str) -> Iterator[Line | None]:
             yield None
             continue
         minute = clock.minute(found)
-        yield Line(found["nick"] or found["actor"], found["text"] if found["nick"] else found["action"], minute)
+        yield IrcLine(found["nick"] or found["actor"], found["text"] if found["nick"] else found["action"], minute)
 
 
 class _Clock:

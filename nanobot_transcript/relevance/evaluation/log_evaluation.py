@@ -10,7 +10,7 @@ from nanobot_transcript.relevance.evaluation.baselines import BASELINES, Rule
 from nanobot_transcript.relevance.evaluation.calibration import Calibration
 from nanobot_transcript.relevance.evaluation.irc import Log
 from nanobot_transcript.relevance.evaluation.scores import Counts, Scores, scores
-from nanobot_transcript.relevance.evaluation.task import Case, cases, names
+from nanobot_transcript.relevance.evaluation.task import LabelledCase, cases, names
 from nanobot_transcript.relevance.gate import RelevanceGate
 
 __all__ = ["BOTS", "Evaluation", "evaluate"]
@@ -83,7 +83,7 @@ def evaluate(
 
 def _count(
     made: Evaluation,
-    case: Case,
+    case: LabelledCase,
     answers: frozenset[str],
     everything: Mapping[str, list[Counts]],
     unnamed: Mapping[str, list[Counts]],
@@ -100,7 +100,7 @@ def _count(
         unnamed[name].append(_compared(yes - named, meant - named))
 
 
-def _intrusion(answers: frozenset[str], case: Case, bots: int) -> float:
+def _intrusion(answers: frozenset[str], case: LabelledCase, bots: int) -> float:
     """How likely a bot speaks up that is not meant, when ``bots`` of the candidates, drawn by lot, are bots."""
     wrong, count = len(answers - case.meant), len(case.candidates)
     drawn = min(bots, count)

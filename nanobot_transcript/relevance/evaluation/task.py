@@ -6,17 +6,17 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.evaluation.irc import Line, Log
+from nanobot_transcript.relevance.evaluation.irc import IrcLine, Log
 from nanobot_transcript.relevance.names import whole_word
 
-__all__ = ["WINDOW", "Case", "as_entry", "cases", "names"]
+__all__ = ["WINDOW", "LabelledCase", "as_entry", "cases", "names"]
 
 WINDOW: Final = 100
 _LEAST_LINES: Final = 2
 _MINUTE: Final = 60_000
 
 
-class Case(NamedTuple):
+class LabelledCase(NamedTuple):
     """A labelled message: its ``history``, whom to decide about, and who of them is meant (``meant``)."""
 
     message: Entry
@@ -26,7 +26,7 @@ class Case(NamedTuple):
     meant: frozenset[str]
 
 
-def cases(log: Log) -> Iterator[Case]:
+def cases(log: Log) -> Iterator[LabelledCase]:
     """The labelled messages of a log. Members are those who have spoken up to there."""
     entries = [as_entry(log.name, at, line) for at, line in enumerate(log.lines)]
     known: dict[str, AgentProfile] = {}
@@ -45,10 +45,10 @@ def cases(log: Log) -> Iterator[Case]:
         lines = Counter(entry["sender"] for entry in history)
         del lines[message["sender"]]
         candidates = [known[nick] for nick, count in lines.items() if count >= _LEAST_LINES]
-        yield Case(message, history, members, candidates, log.addressees(at))
+        yield LabelledCase(message, history, members, candidates, log.addressees(at))
 
 
-def as_entry(log: str, at: int, line: Line | None) -> Entry | None:
+def as_entry(log: str, at: int, line: IrcLine | None) -> Entry | None:
     """A line of a log as a transcript holds it."""
     if line is None:
         return None

@@ -10,7 +10,7 @@ from typing import Final
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.conversation.prompt_lines import name_in
 
-__all__ = ["Line", "ScriptedResponder"]
+__all__ = ["ScriptLine", "ScriptedResponder"]
 
 _PIECE: Final = 24
 _REMEMBERED: Final = 100
@@ -18,7 +18,7 @@ _BLANK: Final = re.compile(r"\{(message|sender)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScriptLine:
     """What to ``say`` to a message in which ``when`` occurs (upper and lower case alike; empty: to any message).
 
     ``{message}`` and ``{sender}`` in ``say`` are replaced.
@@ -35,8 +35,8 @@ class ScriptedResponder:
     again, or a function of the prompt.
     """
 
-    def __init__(self, script: Sequence[Line | str] | Callable[[Prompt], str], *, delay: float = 0.0) -> None:
-        self._script: Sequence[Line | str] | Callable[[Prompt], str] = script
+    def __init__(self, script: Sequence[ScriptLine | str] | Callable[[Prompt], str], *, delay: float = 0.0) -> None:
+        self._script: Sequence[ScriptLine | str] | Callable[[Prompt], str] = script
         self._turn: int = 0
         self._delay: float = delay
         self.prompts: deque[Prompt] = deque(maxlen=_REMEMBERED)
@@ -53,10 +53,10 @@ class ScriptedResponder:
     async def close(self) -> None:
         """See ``Responder``."""
 
-    def _line(self, prompt: Prompt, script: Sequence[Line | str]) -> str:
+    def _line(self, prompt: Prompt, script: Sequence[ScriptLine | str]) -> str:
         text = prompt.message["content"]
         answers = [line for line in script if isinstance(line, str)]
-        lines = (line for line in script if isinstance(line, Line))
+        lines = (line for line in script if isinstance(line, ScriptLine))
         said = next((line.say for line in lines if line.when.casefold() in text.casefold()), "")
         if not said and answers:
             said = answers[self._turn % len(answers)]

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from nanobot_transcript.settings.base import OFF, Name, Section, setting
 from nanobot_transcript.settings.sections.model_endpoint import EndpointSettings
 
-__all__ = ["AgentProfile", "AgentSettings", "ResponderSettings", "RunnerSettings"]
+__all__ = ["AgentSettings", "BotSettings", "ResponderSettings", "RunnerSettings"]
 
 
 class AgentSettings(Section):
@@ -102,7 +102,7 @@ class RunnerSettings(Section):
     )
 
 
-class AgentProfile(Section):
+class BotSettings(Section):
     """One bot of the group."""
 
     name: Name = setting(..., "What the bot is called in the record.", "机器人在记录中的名字。", example="Alpha")

@@ -7,7 +7,7 @@ from nanobot_transcript.settings.base import OFF, Section, setting
 if TYPE_CHECKING:
     from nanobot_transcript.turns import ClaimLimits, LoopLimits
 
-__all__ = ["ClaimSettings", "RelaySettings", "TurnsSettings"]
+__all__ = ["ClaimSettings", "RelaySection", "TurnsSettings"]
 
 
 class ClaimSettings(Section):
@@ -77,7 +77,7 @@ class TurnsSettings(Section):
         return LoopLimits(self.max_hops, self.pair_limit, self.pair_seconds, self.cool_down, self.idle_reset)
 
 
-class RelaySettings(Section):
+class RelaySection(Section):
     """Whether a bot hears other bots by way of the record, where the platform does not tell it of them."""
 
     mode: Annotated[Literal["off", "mentions", "all"], OFF] = setting(

@@ -13,7 +13,7 @@ from psycopg.pq import Conninfo
 
 from nanobot_transcript.errors import ConfigError
 
-__all__ = ["SCHEMA", "Place", "quoted"]
+__all__ = ["SCHEMA", "DatabaseAddress", "quoted"]
 
 SCHEMA: Final = "nanobot"
 """The schema in which everything lies, unless another one is named."""
@@ -45,7 +45,7 @@ _DEFAULTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DatabaseAddress:
     """A schema of a PostgreSQL database.
 
     ``url`` is libpq's (``postgresql://user:secret@host:5432/name``, several hosts included). ``listen_url`` leads past

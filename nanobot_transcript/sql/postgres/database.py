@@ -16,7 +16,7 @@ from nanobot_transcript.sql.contract import Schema, Sql
 from nanobot_transcript.sql.outage import AwayError
 from nanobot_transcript.sql.postgres.change import Ledger, RoomChange, roll_back
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
-from nanobot_transcript.sql.postgres.migrations import Part, lock_number
+from nanobot_transcript.sql.postgres.migrations import TableSet, lock_number
 from nanobot_transcript.sql.postgres.statements import Statements
 from nanobot_transcript.sql.postgres.tables import names_of, part_of
 
@@ -47,7 +47,7 @@ class PostgresDatabase:
         self._engine: Engine = engine
         self._schema: Schema = schema
         self._names: Names = names_of(name, schema, engine.place.quoted_schema)
-        self._part: Part = part_of(self._names, schema)
+        self._part: TableSet = part_of(self._names, schema)
         lock = lock_number(f"nanobot-transcript database {engine.place.schema} {name}")
         self._ledger: Ledger = Ledger(engine.place.name, engine.place.quoted_schema, name, lock, busy)
         self._state: LiteralString = engine.place.sql(

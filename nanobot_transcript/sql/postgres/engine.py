@@ -15,12 +15,12 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.sql.outage import AwayError
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.clock import ServerClock
 from nanobot_transcript.sql.postgres.errors import AGAIN, LOOK, is_lost, is_missing, typed
 from nanobot_transcript.sql.postgres.fair_lock import TurnLock
 from nanobot_transcript.sql.postgres.listener import Listener, hang_up
-from nanobot_transcript.sql.postgres.migrations import Part, lock_number, migrate, refuse_newer, version
+from nanobot_transcript.sql.postgres.migrations import TableSet, lock_number, migrate, refuse_newer, version
 from nanobot_transcript.sql.postgres.outage_log import Outage
 from nanobot_transcript.sql.postgres.poolers import is_passed_on
 
@@ -52,8 +52,8 @@ class Engine:
     ``parts`` are what has tables there. All calls wait for the network and raise StoreError kinds.
     """
 
-    def __init__(self, place: Place) -> None:
-        self.place: Place = place
+    def __init__(self, place: DatabaseAddress) -> None:
+        self.place: DatabaseAddress = place
         self.listener: Listener = Listener(place)
         self.clock: ServerClock = ServerClock(self.connection)
         self._mutex: threading.RLock = threading.RLock()
@@ -70,7 +70,7 @@ class Engine:
         self._turns: dict[str, TurnLock] = {}
         _engines.add(self)
 
-    def read(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
+    def read(self, part: TableSet, work: Callable[[Connection], _T], missing: _T) -> _T:
         """What ``work`` finds; ``missing`` where there are no tables yet. A connection that was lost is replaced, and
         ``work`` begins anew once.
         """
@@ -79,7 +79,7 @@ class Engine:
         except _LostError:
             return self._reading(part, work, missing)
 
-    def write(self, part: Part, work: Callable[[Connection], _T], *, again: bool = False) -> _T:
+    def write(self, part: TableSet, work: Callable[[Connection], _T], *, again: bool = False) -> _T:
         """What ``work`` gives; the tables are made before. With ``again``, a ``work`` that does no harm when it is done
         twice begins anew once when the connection is lost; else nobody knows whether it was done.
         """
@@ -128,7 +128,7 @@ class Engine:
                 ) from error
             yield
 
-    def exists(self, part: Part) -> bool:
+    def exists(self, part: TableSet) -> bool:
         """Whether the tables of a part are there."""
         return self.read(part, lambda _: True, missing=False)
 
@@ -163,7 +163,7 @@ class Engine:
         self._lent, self._connecting, self._turns = {}, 0, {}
         self.listener.after_fork()
 
-    def _reading(self, part: Part, work: Callable[[Connection], _T], missing: _T) -> _T:
+    def _reading(self, part: TableSet, work: Callable[[Connection], _T], missing: _T) -> _T:
         with self._errors(), self._borrowed() as connection:
             try:
                 return work(connection) if self._is_there(connection, part) else missing
@@ -175,7 +175,7 @@ class Engine:
                 refuse_newer(found, part, self.place.name)
                 raise
 
-    def _writing(self, part: Part, work: Callable[[Connection], _T]) -> _T:
+    def _writing(self, part: TableSet, work: Callable[[Connection], _T]) -> _T:
         with self._errors(), self._borrowed() as connection:
             self._make_ready(connection, part)
             try:
@@ -186,7 +186,7 @@ class Engine:
                 self._make_ready(connection, part)  # somebody has removed the schema
                 return work(connection)
 
-    def _is_there(self, connection: Connection, part: Part) -> bool:
+    def _is_there(self, connection: Connection, part: TableSet) -> bool:
         """Whether a part has tables, brought to the present version; what is newer is read as well as it can be."""
         if part.name in self._ready:
             return True
@@ -195,7 +195,7 @@ class Engine:
             self._make_ready(connection, part)
         return found is not None
 
-    def _make_ready(self, connection: Connection, part: Part) -> None:
+    def _make_ready(self, connection: Connection, part: TableSet) -> None:
         if time.monotonic() - self._ready.get(part.name, -_TRUSTED) < _TRUSTED:
             return
         found = self._found(connection, part)
@@ -204,7 +204,7 @@ class Engine:
             migrate(connection, part, self.place)
             self._ready[part.name] = time.monotonic()
 
-    def _found(self, connection: Connection, part: Part) -> int | None:
+    def _found(self, connection: Connection, part: TableSet) -> int | None:
         """The version of a part that lies there."""
         found = version(connection, part, self.place)
         if found == len(part.steps):

@@ -6,7 +6,7 @@ import psycopg
 
 from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
 from nanobot_transcript.sql.outage import AwayError
-from nanobot_transcript.sql.postgres.address import Place, quoted
+from nanobot_transcript.sql.postgres.address import DatabaseAddress, quoted
 
 __all__ = ["AGAIN", "ENCODING", "LOOK", "is_lost", "is_missing", "may_make_schemas", "typed"]
 
@@ -77,30 +77,30 @@ _WORDS: Final = (
 )
 
 
-def typed(error: psycopg.Error, place: Place, *, direct: bool = False) -> StoreError:
+def typed(error: psycopg.Error, place: DatabaseAddress, *, direct: bool = False) -> StoreError:
     """The StoreError for an error of the driver. ``direct``: of the connection that stays."""
     found = _typed(error, place, place.direct_name if direct else place.name)
     found.hint = found.hint.replace(_SETTING, place.direct_setting if direct else _SETTING)
     return found
 
 
-def may_make_schemas(place: Place) -> str:
+def may_make_schemas(place: DatabaseAddress) -> str:
     """What to do where this user may make none."""
     granted = f"GRANT CREATE ON DATABASE {quoted(place.database)} TO {quoted(place.user)};"
     return f"As the database's owner, let this user make schemas: {granted}"
 
 
-def _may_make_schema(place: Place) -> str:
+def _may_make_schema(place: DatabaseAddress) -> str:
     made = f"CREATE SCHEMA {place.quoted_schema} AUTHORIZATION {quoted(place.user)};"
     return f"{may_make_schemas(place)} Or make this one, in that database (\\c {quoted(place.database)}): {made}"
 
 
-def _may_connect(place: Place) -> str:
+def _may_connect(place: DatabaseAddress) -> str:
     granted = f"GRANT CONNECT ON DATABASE {quoted(place.database)} TO {quoted(place.user)};"
     return f"As the database's owner, let this user in: {granted}"
 
 
-def _typed(error: psycopg.Error, place: Place, where: str) -> StoreError:
+def _typed(error: psycopg.Error, place: DatabaseAddress, where: str) -> StoreError:
     code, said = error.sqlstate or "", _sentence(error)
     if code in _FULL:
         return StoreFullError(f"{where}: {said}", hint=_ROOM)
@@ -129,7 +129,7 @@ def _sentence(error: psycopg.Error) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
 
 
-def _crowded(said: str, place: Place) -> str:
+def _crowded(said: str, place: DatabaseAddress) -> str:
     if _ROLE_FULL in said:
         return f"Raise the limit of this role, as in ALTER ROLE {quoted(place.user)} CONNECTION LIMIT 50;"
     if _DATABASE_FULL in said:
@@ -137,7 +137,7 @@ def _crowded(said: str, place: Place) -> str:
     return _CROWDED
 
 
-def _hint_of(code: str, said: str, place: Place) -> str:
+def _hint_of(code: str, said: str, place: DatabaseAddress) -> str:
     if "permission denied for database" in said:
         return _may_make_schema(place) if code == _NO_RIGHT else _may_connect(place)
     found = next((hint for words, hint in _WORDS if any(word in said for word in words)), LOOK)

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.outage import level_of
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.errors import typed
 from nanobot_transcript.sql.postgres.poolers import refuse_shared
 
@@ -48,8 +48,8 @@ def notify(connection: "psycopg.Connection[Any]", channels: Iterable[str]) -> No
 class Listener:
     """Connects when somebody first listens or holds, and again whenever it is cut off. For any thread."""
 
-    def __init__(self, place: Place) -> None:
-        self._place: Place = place
+    def __init__(self, place: DatabaseAddress) -> None:
+        self._place: DatabaseAddress = place
         self._mutex: threading.RLock = threading.RLock()
         self._heard: dict[str, list[Heard]] = {}
         self._standing: list[Standing] = []
@@ -145,14 +145,14 @@ class Listener:
 class _Line:
     """One thread with the connection, as long as it is wanted."""
 
-    def __init__(self, listener: Listener, place: Place) -> None:
+    def __init__(self, listener: Listener, place: DatabaseAddress) -> None:
         self.connected: bool = False
         self.failure: StoreError | None = None
         """Why there was no connection the last time."""
         self.ended: bool = False
         self._connection: psycopg.Connection[Any] | None = None
         self._listener: Listener = listener
-        self._place: Place = place
+        self._place: DatabaseAddress = place
         self._awake, self._rouse = os.pipe()
         os.set_blocking(self._rouse, False)
         self._mutex: threading.Lock = threading.Lock()

@@ -9,10 +9,10 @@ import psycopg
 from psycopg import sql
 
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.errors import ENCODING, is_missing
 
-__all__ = ["Part", "lock_number", "migrate", "refuse_narrow", "refuse_newer", "version"]
+__all__ = ["TableSet", "lock_number", "migrate", "refuse_narrow", "refuse_newer", "version"]
 
 _LOCK: Final = "nanobot-transcript migrations"
 _LOCK_WAIT: Final = "30s"
@@ -21,7 +21,7 @@ _VERSIONS: Final = "CREATE TABLE IF NOT EXISTS nanobot.versions (part text PRIMA
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TableSet:
     """What belongs together in a database. ``steps`` are the statements that lead from each version to the next.
 
     Statements name everything with the schema ``nanobot``; which one it is in fact, the engine says.
@@ -31,7 +31,7 @@ class Part:
     steps: Sequence[Sequence[str]]
 
 
-def version(connection: psycopg.Connection, part: Part, place: Place) -> int | None:
+def version(connection: psycopg.Connection, part: TableSet, place: DatabaseAddress) -> int | None:
     """Which version of a part lies there; None when there is none."""
     try:
         row = connection.execute(
@@ -44,7 +44,7 @@ def version(connection: psycopg.Connection, part: Part, place: Place) -> int | N
     return None if row is None else row[0]
 
 
-def refuse_newer(found: int | None, part: Part, where: str) -> None:
+def refuse_newer(found: int | None, part: TableSet, where: str) -> None:
     """Raise StoreUnavailableError when a newer version of this product has written there."""
     if found is not None and found > len(part.steps):
         raise StoreUnavailableError(
@@ -53,7 +53,7 @@ def refuse_newer(found: int | None, part: Part, where: str) -> None:
         )
 
 
-def migrate(connection: psycopg.Connection, part: Part, place: Place) -> None:
+def migrate(connection: psycopg.Connection, part: TableSet, place: DatabaseAddress) -> None:
     """Bring a part to the present version, all or nothing, one process at a time. ``connection`` is in autocommit."""
     refuse_narrow(connection, place.name)
     with connection.transaction():
@@ -85,7 +85,7 @@ def refuse_narrow(connection: psycopg.Connection, where: str) -> None:
         raise StoreUnavailableError(f"{where} cannot hold every letter: its encoding is {encoding}.", hint=ENCODING)
 
 
-def _make_schema(connection: psycopg.Connection, place: Place) -> None:
+def _make_schema(connection: psycopg.Connection, place: DatabaseAddress) -> None:
     """Only where it is missing: who may not create schemas may still use one that was made for them."""
     if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname=%s", (place.schema,)).fetchone() is None:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(place.schema)))

@@ -5,7 +5,7 @@ from typing import Any, Final
 import psycopg
 
 from nanobot_transcript.errors import StoreUnavailableError
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.errors import typed
 
 __all__ = ["is_passed_on", "leads_to_the_same", "refuse_shared"]
@@ -31,7 +31,7 @@ def refuse_shared(connection: "psycopg.Connection[Any]", conninfo: str, where: s
         )
 
 
-def leads_to_the_same(place: Place, connection: "psycopg.Connection[Any]") -> bool:
+def leads_to_the_same(place: DatabaseAddress, connection: "psycopg.Connection[Any]") -> bool:
     """True where the connection that stays reaches the database of this one. Raises StoreError kinds, also for what
     ``refuse_shared`` refuses.
     """

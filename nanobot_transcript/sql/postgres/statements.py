@@ -24,7 +24,7 @@ ON CONFLICT (rowid) DO UPDATE SET words = excluded.words, said = excluded.said
 """
 
 
-class Found:
+class PostgresRow:
     """One row. See ``Row``."""
 
     __slots__ = ("_places", "_values")
@@ -85,7 +85,7 @@ class Statements:
         """Whether anything was written."""
         self.is_begun: bool = False
         """Whether anything was sent."""
-        self.answer_before: Found | None = None
+        self.answer_before: PostgresRow | None = None
         """The row that the last statement of ``before`` has given."""
         self._connection: psycopg.Connection[Any] = connection
         self._names: Names = names
@@ -146,7 +146,7 @@ class Statements:
         rows, _ = self._send([statement.format(numbers=name)])
         return int(rows[0][0])
 
-    def ask(self, statement: str) -> Found | None:
+    def ask(self, statement: str) -> PostgresRow | None:
         """The first row of a statement that is said as it stands."""
         rows, _ = self._send([statement])
         return rows[0] if rows else None
@@ -224,17 +224,17 @@ def _in_messages(statements: Iterable[str]) -> Iterator[list[str]]:
         yield some
 
 
-def _rows(cursor: "psycopg.Cursor[Any]") -> Callable[[Sequence[Any]], Found]:
+def _rows(cursor: "psycopg.Cursor[Any]") -> Callable[[Sequence[Any]], PostgresRow]:
     columns = cursor.description or ()
     places = {column.name: place for place, column in reversed(list(enumerate(columns)))}  # the first of a name counts
     plain = [(place, _PLAIN[column.type_code]) for place, column in enumerate(columns) if column.type_code in _PLAIN]
 
-    def made(values: Sequence[Any]) -> Found:
+    def made(values: Sequence[Any]) -> PostgresRow:
         if plain:
             values = list(values)
             for place, change in plain:
                 values[place] = None if values[place] is None else change(values[place])
-        return Found(places, values)
+        return PostgresRow(places, values)
 
     return made
 

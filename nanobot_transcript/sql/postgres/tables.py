@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from nanobot_transcript.sql.contract import Schema, SqliteText
-from nanobot_transcript.sql.postgres.migrations import Part
-from nanobot_transcript.sql.postgres.tokens import Token, tokens
+from nanobot_transcript.sql.postgres.migrations import TableSet
+from nanobot_transcript.sql.postgres.tokens import SqlToken, tokens
 from nanobot_transcript.sql.postgres.translation import Names, spoken
 
 __all__ = ["names_of", "part_of"]
@@ -46,12 +46,12 @@ def names_of(name: str, schema: Schema, quoted: str) -> Names:
     return Names(quoted, name, tables, keys, labels)
 
 
-def part_of(names: Names, schema: Schema) -> Part:
+def part_of(names: Names, schema: Schema) -> TableSet:
     """The steps of a database, with everything in the schema ``nanobot``: the engine says which one it is in fact."""
     placed = replace(names, schema="nanobot")
     steps = [list(_step(placed, step)) for step in schema.migrations]
     begun = f"INSERT INTO nanobot.databases (name) VALUES ('{names.name}') ON CONFLICT DO NOTHING"
-    return Part(names.name, [[_DATABASES, _CHANGES, begun, *steps[0]], *steps[1:]])
+    return TableSet(names.name, [[_DATABASES, _CHANGES, begun, *steps[0]], *steps[1:]])
 
 
 def _step(names: Names, statements: Iterable[str]) -> Iterator[str]:
@@ -72,12 +72,12 @@ def _index_of_words(names: Names, index: str) -> Iterator[str]:
     yield f"CREATE INDEX {names.own(index)}_words ON {names.table(index)} USING gin (words)"
 
 
-def _made(names: Names, some: Sequence[Token]) -> str:
+def _made(names: Names, some: Sequence[SqlToken]) -> str:
     said = spoken(list(_typed(some)) if some[0].says(*_PARTS_OF_TABLES) else list(some))
     return " ".join(_called(names, said, at) for at in range(len(said)))
 
 
-def _called(names: Names, said: Sequence[Token], at: int) -> str:
+def _called(names: Names, said: Sequence[SqlToken], at: int) -> str:
     """The text of a token, with the names of tables and indexes as they are in the schema."""
     text, before = said[at].text, said[max(0, at - 1)]
     if before.says("INDEX") or (before.says("TO") and said[at - 2].says("RENAME")):
@@ -85,16 +85,16 @@ def _called(names: Names, said: Sequence[Token], at: int) -> str:
     return names.table(text) if text in names.tables and not before.says(".", "AS") else text
 
 
-def _typed(some: Sequence[Token]) -> Iterator[Token]:
+def _typed(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     """The types of columns, and what only SQLite says of a table."""
     at = 0
     while at < len(some):
         token, following = some[at], [each.text.upper() for each in some[at + 1 : at + 4]]
         if token.says("INTEGER") and following[:2] == ["PRIMARY", "KEY"]:
-            yield Token("word", f"{_NUMBERED} PRIMARY KEY")
+            yield SqlToken("word", f"{_NUMBERED} PRIMARY KEY")
             at += 4 if following[2:] == ["AUTOINCREMENT"] else 3
         elif token.says("WITHOUT") and following[:1] == ["ROWID"]:
             at += 2
         else:
-            yield Token("word", _TYPES[token.text]) if token.text in _TYPES else token  # a column may be called text
+            yield SqlToken("word", _TYPES[token.text]) if token.text in _TYPES else token  # a column may be called text
             at += 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Token", "ending_of", "tokens"]
+__all__ = ["SqlToken", "ending_of", "tokens"]
 
 _TOKEN: Final = re.compile(
     r"""
@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SqlToken:
     """``text`` as it stands there; ``kind`` is string, name (in double quotes), parameter, word, number or sign, and
     space for what says nothing.
     """
@@ -35,13 +35,13 @@ class Token:
         return self.kind in ("word", "sign") and self.text.upper() in words
 
 
-def tokens(statement: str) -> list[Token]:
+def tokens(statement: str) -> list[SqlToken]:
     """All of a statement; comments are blanks."""
     found = ((match.lastgroup or "", match[0]) for match in _TOKEN.finditer(statement))
-    return [Token(kind, " " if kind == "space" else text) for kind, text in found]
+    return [SqlToken(kind, " " if kind == "space" else text) for kind, text in found]
 
 
-def ending_of(some: Sequence[Token], start: int) -> int:
+def ending_of(some: Sequence[SqlToken], start: int) -> int:
     """The place of the parenthesis that closes the one at ``start``."""
     depth = 0
     for at in range(start, len(some)):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from nanobot_transcript.sql.postgres.tokens import Token, ending_of, tokens
+from nanobot_transcript.sql.postgres.tokens import SqlToken, ending_of, tokens
 
 __all__ = ["Asked", "Names", "Translated", "spoken", "translated"]
 
@@ -18,7 +18,7 @@ _OF_SEVERAL: Final = {"min": "least", "max": "greatest"}
 _BEFORE_TRUTH: Final = ("WHERE", "AND", "OR", "NOT", "WHEN", "ON")
 _BEHIND_TRUTH: Final = ("AND", "OR", "THEN", ")", ";", "ORDER", "LIMIT", "GROUP", "RETURNING")
 _AS_IT_IS: Final = ("NULL", "TRUE", "FALSE", "DISTINCT")
-_NO_SIGN: Final = Token("space", "")
+_NO_SIGN: Final = SqlToken("space", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ def translated(statement: str, names: Names, *, numbered: bool = False) -> Trans
     return Translated(kind, tuple(_pieces(meant, names)))
 
 
-def spoken(some: list[Token]) -> list[Token]:
+def spoken(some: list[SqlToken]) -> list[SqlToken]:
     """The tokens (without blanks) of a statement or a part of one, in PostgreSQL's words."""
     for change in _CHANGES:
         some = list(change(some))
     return some
 
 
-def _without_hints(some: Sequence[Token]) -> Iterator[Token]:
+def _without_hints(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     """SQLite is told by which index to find something, and which of two tables to walk through."""
     left_out = 0
     for at, token in enumerate(some):
@@ -88,7 +88,7 @@ def _without_hints(some: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _without_pluses(some: Sequence[Token]) -> Iterator[Token]:
+def _without_pluses(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     """One before a column keeps SQLite from using an index."""
     for at, token in enumerate(some):
         before = _at(some, at - 1)
@@ -97,7 +97,7 @@ def _without_pluses(some: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _ignoring(some: Sequence[Token]) -> Iterator[Token]:
+def _ignoring(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     """INSERT OR IGNORE says before what ON CONFLICT says behind."""
     if not (len(some) > 2 and some[0].says("INSERT") and some[1].says("OR")):
         yield from some
@@ -108,11 +108,11 @@ def _ignoring(some: Sequence[Token]) -> Iterator[Token]:
     end = next((at for at, token in enumerate(rest) if token.says("RETURNING")), len(rest))
     yield some[0]
     yield from rest[:end]
-    yield from (Token("word", word) for word in ("ON", "CONFLICT", "DO", "NOTHING"))
+    yield from (SqlToken("word", word) for word in ("ON", "CONFLICT", "DO", "NOTHING"))
     yield from rest[end:]
 
 
-def _functions(some: Sequence[Token]) -> Iterator[Token]:
+def _functions(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     at = 0
     while at < len(some):
         token, is_call = some[at], _at(some, at + 1).says("(")
@@ -126,14 +126,14 @@ def _functions(some: Sequence[Token]) -> Iterator[Token]:
             at = end + 1
             continue
         if name in _OF_SEVERAL and _has_several(some[at + 1 : ending_of(some, at + 1) + 1]):
-            token = Token("word", _OF_SEVERAL[name])
+            token = SqlToken("word", _OF_SEVERAL[name])
         elif name in _FUNCTIONS:
-            token = Token("word", _FUNCTIONS[name])
+            token = SqlToken("word", _FUNCTIONS[name])
         yield token
         at += 1
 
 
-def _has_several(arguments: Sequence[Token]) -> bool:
+def _has_several(arguments: Sequence[SqlToken]) -> bool:
     depth = 0
     for token in arguments:
         depth += token.says("(") - token.says(")")
@@ -142,7 +142,7 @@ def _has_several(arguments: Sequence[Token]) -> bool:
     return False
 
 
-def _comparisons(some: Sequence[Token]) -> Iterator[Token]:
+def _comparisons(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     """IS compares any two values."""
     negated = False
     for at, token in enumerate(some):
@@ -157,10 +157,10 @@ def _comparisons(some: Sequence[Token]) -> Iterator[Token]:
             negated = False
             yield token
         else:
-            yield from (Token("word", word) for word in ("IS", *(() if negated else ("NOT",)), "DISTINCT", "FROM"))
+            yield from (SqlToken("word", word) for word in ("IS", *(() if negated else ("NOT",)), "DISTINCT", "FROM"))
 
 
-def _truths(some: Sequence[Token]) -> Iterator[Token]:
+def _truths(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
     """A number is no truth."""
     for at, token in enumerate(some):
         yield token
@@ -170,10 +170,10 @@ def _truths(some: Sequence[Token]) -> Iterator[Token]:
         before, behind = _at(some, first - 1), _at(some, at + 1)
         asked = before.says(*_BEFORE_TRUTH) and (behind is _NO_SIGN or behind.says(*_BEHIND_TRUTH))
         if asked or (before.says("(") and behind.says("AND", "OR")):
-            yield from (Token("sign", "<>"), Token("number", "0"))
+            yield from (SqlToken("sign", "<>"), SqlToken("number", "0"))
 
 
-_CHANGES: Final[tuple[Callable[[Sequence[Token]], Iterator[Token]], ...]] = (
+_CHANGES: Final[tuple[Callable[[Sequence[SqlToken]], Iterator[SqlToken]], ...]] = (
     _without_hints,
     _without_pluses,
     _ignoring,
@@ -183,13 +183,13 @@ _CHANGES: Final[tuple[Callable[[Sequence[Token]], Iterator[Token]], ...]] = (
 )
 
 
-def _returning(some: Sequence[Token], keys: Mapping[str, str]) -> list[Token]:
+def _returning(some: Sequence[SqlToken], keys: Mapping[str, str]) -> list[SqlToken]:
     into = next(at for at, token in enumerate(some) if token.says("INTO"))
     key = keys.get(some[into + 1].text)
-    return [] if key is None else [Token("word", "RETURNING"), Token("word", key)]
+    return [] if key is None else [SqlToken("word", "RETURNING"), SqlToken("word", key)]
 
 
-def _pieces(some: Sequence[Token], names: Names) -> "Iterator[str | Asked]":
+def _pieces(some: Sequence[SqlToken], names: Names) -> "Iterator[str | Asked]":
     text, count, at = "", 0, 0
     while at < len(some):
         token = some[at]
@@ -209,7 +209,7 @@ def _pieces(some: Sequence[Token], names: Names) -> "Iterator[str | Asked]":
     yield text
 
 
-def _parameter(token: Token, count: int) -> tuple[str, int]:
+def _parameter(token: SqlToken, count: int) -> tuple[str, int]:
     """Its name, and how many of those without a name there are by now."""
     if token.text.startswith(":"):
         return token.text[1:], count
@@ -217,5 +217,5 @@ def _parameter(token: Token, count: int) -> tuple[str, int]:
     return f"p{number}", max(count, number + 1)
 
 
-def _at(some: Sequence[Token], place: int) -> Token:
+def _at(some: Sequence[SqlToken], place: int) -> SqlToken:
     return some[place] if 0 <= place < len(some) else _NO_SIGN

@@ -5,32 +5,32 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.exchange.chat_logs import Clock, LogLine, Parser, text_line
-from nanobot_transcript.store.exchange.lines import Line, decoded, lines_of
+from nanobot_transcript.store.exchange.lines import FileLine, decoded, lines_of
 from nanobot_transcript.store.exchange.report import ImportReport
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import HIDING, apply_edit, is_op
 from nanobot_transcript.store.lines.ids import ids_of
 
-__all__ = ["Ahead", "Candidate", "from_log", "from_transcript", "read_ahead"]
+__all__ = ["ImportCandidate", "LaterWords", "from_log", "from_transcript", "read_ahead"]
 
 
-class Candidate(NamedTuple):
+class ImportCandidate(NamedTuple):
     """An entry from a file; ``when`` is its time as the file gives it, None without one."""
 
     entry: Entry
     when: str | float | None
 
 
-class Ahead(NamedTuple):
+class LaterWords(NamedTuple):
     """What lines of a file say about messages, by the message's id."""
 
     edits: dict[str, list[Entry]]
     hidden: dict[str, Entry]
 
 
-def read_ahead(file: BinaryIO) -> Ahead:
+def read_ahead(file: BinaryIO) -> LaterWords:
     """All edits, recalls and redactions of a transcript; the file stands at its beginning again."""
-    ahead = Ahead({}, {})
+    ahead = LaterWords({}, {})
     for line in lines_of(file):
         entry = decode(line.body) if b'"op"' in line.body else None
         target = entry.get("target") if entry is not None else None
@@ -45,8 +45,8 @@ def read_ahead(file: BinaryIO) -> Ahead:
 
 
 def from_transcript(
-    lines: Iterable[Line], report: ImportReport, hidden: Collection[str], edits: dict[str, list[Entry]]
-) -> Iterator[Candidate]:
+    lines: Iterable[FileLine], report: ImportReport, hidden: Collection[str], edits: dict[str, list[Entry]]
+) -> Iterator[ImportCandidate]:
     """The messages of a transcript as they read after its edits, without ``hidden`` ones.
 
     Edits that found their message are taken out of ``edits``.
@@ -62,17 +62,17 @@ def from_transcript(
         else:
             for edit in edits.pop(entry["message_id"] or "", ()):
                 entry = apply_edit(entry, edit)
-            yield Candidate(entry, entry["ts"])
+            yield ImportCandidate(entry, entry["ts"])
 
 
 def from_log(
-    lines: Iterable[Line],
+    lines: Iterable[FileLine],
     parse: Parser,
     clock: Clock,
     encoding: str,
     bots: Collection[str],
     report: ImportReport,
-) -> Iterator[Candidate]:
+) -> Iterator[ImportCandidate]:
     """The messages of another program's log; one that spans lines is put together."""
     waiting: LogLine | None = None
     for line in lines:
@@ -98,7 +98,7 @@ def _goes_on(parse: Parser, waiting: LogLine) -> bool:
     return parse is text_line and waiting.when is not None
 
 
-def _candidate(line: LogLine, bots: Collection[str]) -> Candidate:
+def _candidate(line: LogLine, bots: Collection[str]) -> ImportCandidate:
     bot = line.sender in bots
     entry: dict[str, Any] = {
         "role": "assistant" if bot else "user",
@@ -112,4 +112,4 @@ def _candidate(line: LogLine, bots: Collection[str]) -> Candidate:
     if bot:
         entry["agent"] = line.sender
     when = line.when.isoformat() if line.when is not None else None
-    return Candidate(cast("Entry", cast("object", entry)), when)
+    return ImportCandidate(cast("Entry", cast("object", entry)), when)

@@ -21,9 +21,9 @@ from nanobot_transcript.errors import ImportFormatError
 from nanobot_transcript.platform import platforms
 from nanobot_transcript.store.arguments import looks_like_seconds
 from nanobot_transcript.store.contract import Progress
-from nanobot_transcript.store.exchange.candidates import Candidate, from_log, from_transcript, read_ahead
+from nanobot_transcript.store.exchange.candidates import ImportCandidate, from_log, from_transcript, read_ahead
 from nanobot_transcript.store.exchange.chat_logs import Clock
-from nanobot_transcript.store.exchange.lines import PARSERS, Line, lines_of, settle_format, watched
+from nanobot_transcript.store.exchange.lines import PARSERS, FileLine, lines_of, settle_format, watched
 from nanobot_transcript.store.exchange.report import ImportFormat, ImportReport
 from nanobot_transcript.store.front import GroupTranscriptStore
 
@@ -73,7 +73,7 @@ def import_file(
             _import_transcript(store, file, report, size, progress)
         else:
 
-            def read(lines: Iterable[Line], told: ImportReport, clock: Clock) -> Iterator[Candidate]:
+            def read(lines: Iterable[FileLine], told: ImportReport, clock: Clock) -> Iterator[ImportCandidate]:
                 return from_log(lines, PARSERS[chosen], clock, encoding, bots, told)
 
             first_day = day or _day_in(path.name)
@@ -81,7 +81,7 @@ def import_file(
                 first_day, taken = _likely_day(file, read)
                 report.day_taken = first_day if taken else None
 
-            def messages(lines: Iterable[Line], told: ImportReport) -> Iterator[Candidate]:
+            def messages(lines: Iterable[FileLine], told: ImportReport) -> Iterator[ImportCandidate]:
                 return read(lines, told, Clock(first_day))
 
             first = _first_time(file, messages)
@@ -105,7 +105,9 @@ def _import_transcript(
         report.count(news and store.backend.apply(report.session_key, _marked(changes[-1], _now())))
 
 
-def _first_time(file: BinaryIO, messages: Callable[[Iterable[Line], ImportReport], Iterator[Candidate]]) -> int:
+def _first_time(
+    file: BinaryIO, messages: Callable[[Iterable[FileLine], ImportReport], Iterator[ImportCandidate]]
+) -> int:
     """The time (ms) of the first message that has one, else now; the file stands at its beginning again."""
     lines = (line for line in lines_of(file) if line.body.strip())
     times = (_milliseconds(candidate.entry["ts"]) for candidate in messages(lines, ImportReport("", "")))
@@ -114,7 +116,9 @@ def _first_time(file: BinaryIO, messages: Callable[[Iterable[Line], ImportReport
     return found or _now()
 
 
-def _append(store: GroupTranscriptStore, candidates: Iterable[Candidate], report: ImportReport, first: int) -> None:
+def _append(
+    store: GroupTranscriptStore, candidates: Iterable[ImportCandidate], report: ImportReport, first: int
+) -> None:
     """Offer the messages to the store; one without a time gets that of the one before it, or ``first``."""
     seen: Counter[bytes] = Counter()
     last: float = first
@@ -126,7 +130,7 @@ def _append(store: GroupTranscriptStore, candidates: Iterable[Candidate], report
         report.count(store.backend.append(report.session_key, entry))
 
 
-def _made_id(candidate: Candidate, seen: "Counter[bytes]") -> str:
+def _made_id(candidate: ImportCandidate, seen: "Counter[bytes]") -> str:
     """The same for the same words of the same sender at the same time; the n-th repetition counts as another."""
     sender, content = well_formed(candidate.entry["sender"]), well_formed(candidate.entry["content"])
     said = msgspec.json.encode([sender, content, candidate.when])
@@ -178,7 +182,7 @@ def _day_in(name: str) -> date | None:
 
 
 def _likely_day(
-    file: BinaryIO, read: Callable[[Iterable[Line], ImportReport, Clock], Iterator[Candidate]]
+    file: BinaryIO, read: Callable[[Iterable[FileLine], ImportReport, Clock], Iterator[ImportCandidate]]
 ) -> tuple[date, bool]:
     """The latest day on which a log can have begun: nothing in it is later than the file, or than now.
 

@@ -12,7 +12,7 @@ from nanobot_transcript.store.exchange.chat_logs import Clock, Parser, irc_line,
 from nanobot_transcript.store.exchange.report import ImportFormat, ImportReport
 from nanobot_transcript.store.lines.codec import decode
 
-__all__ = ["PARSERS", "Line", "decoded", "lines_of", "settle_format", "watched"]
+__all__ = ["PARSERS", "FileLine", "decoded", "lines_of", "settle_format", "watched"]
 
 PARSERS: Final[dict[str, Parser]] = {"irc": irc_line, "text": text_line}
 
@@ -26,7 +26,7 @@ _LOOKS_LIKE: Final = {
 }
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """One line without its end; ``end`` is the offset behind it."""
 
     number: int
@@ -34,16 +34,18 @@ class Line(NamedTuple):
     end: int
 
 
-def lines_of(file: BinaryIO) -> Iterator[Line]:
+def lines_of(file: BinaryIO) -> Iterator[FileLine]:
     """Every line from the present position on; only a newline ends one."""
     end = 0
     for number, raw in enumerate(file, start=1):
         end += len(raw)
         body = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-        yield Line(number, body.rstrip(b"\r\n"), end)
+        yield FileLine(number, body.rstrip(b"\r\n"), end)
 
 
-def watched(lines: Iterator[Line], report: ImportReport, size: int, progress: Progress | None) -> Iterator[Line]:
+def watched(
+    lines: Iterator[FileLine], report: ImportReport, size: int, progress: Progress | None
+) -> Iterator[FileLine]:
     """The lines that are not blank, counted; ``progress`` hears of the bytes."""
     for line in lines:
         report.lines += 1

@@ -25,10 +25,10 @@ from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.cursor import format_cursor
 from nanobot_transcript.store.jsonl.duplicates import Copies
 from nanobot_transcript.store.jsonl.fsync import FsyncPolicy, Syncer
-from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.session_keys import key_of
-from nanobot_transcript.store.jsonl.window import Window
+from nanobot_transcript.store.jsonl.window import JsonlWindow
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, ids_of
 from nanobot_transcript.store.lines.messages import brief
@@ -50,9 +50,9 @@ class _Chat:
     def __init__(self, log: ChatLog, segments: Segments) -> None:
         self.log: Final = log
         self.segments: Final = segments
-        self.window: Final = Window(segments)
-        self.ops: OpLog = OpLog(segments)
-        self.search_ops: OpLog = OpLog(segments)
+        self.window: Final = JsonlWindow(segments)
+        self.ops: JsonlOps = JsonlOps(segments)
+        self.search_ops: JsonlOps = JsonlOps(segments)
         self.copies: Copies = Copies(segments)
         self.reading: threading.Lock = threading.Lock()
         self.searching: threading.Lock = threading.Lock()
@@ -180,7 +180,7 @@ class JsonlBackend:
         chat = self._chat(session_key)
         if limit <= _KEPT_READY:
             return chat.window.recent(limit, chat.segments.stem)
-        with contextlib.closing(Window(chat.segments)) as window:
+        with contextlib.closing(JsonlWindow(chat.segments)) as window:
             return window.recent(limit, chat.segments.stem)
 
     def read(self, session_key: str, after: str | None, limit: int) -> Page:
@@ -254,7 +254,7 @@ class JsonlBackend:
 
     def scan(self, session_key: str) -> Iterator[Entry]:
         chat = self._chat(session_key)
-        return reader.scan(chat.segments, OpLog(chat.segments))
+        return reader.scan(chat.segments, JsonlOps(chat.segments))
 
     # -- maintenance
 

@@ -14,7 +14,7 @@ from nanobot_transcript.store.jsonl.cursor import START, format_cursor, parse_cu
 from nanobot_transcript.store.jsonl.duplicates import Copies
 from nanobot_transcript.store.jsonl.erasure import is_json
 from nanobot_transcript.store.jsonl.fsync import Syncer
-from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.lines.codec import decode
@@ -67,7 +67,7 @@ class JsonlBulk:
     def lines(self, session_key: str, after: str | None, upto: str | None = None) -> Iterator[Line]:
         """Every line behind a cursor, as far as another one. Blank ones, where text was erased, are left out."""
         segments = self._segments(session_key)
-        stem, copies, ops = segments.stem, Copies(segments), OpLog(segments).since(START)
+        stem, copies, ops = segments.stem, Copies(segments), JsonlOps(segments).since(START)
         stop = parse_cursor(stem, upto) if upto is not None else None
         try:
             for segment, offset, line in segments.forward(START if after is None else parse_cursor(stem, after)):
@@ -109,7 +109,7 @@ class JsonlBulk:
 
     def hidden(self, session_key: str) -> set[str]:
         """Every id of the messages that were recalled or redacted."""
-        ops = OpLog(self._segments(session_key)).since(START)
+        ops = JsonlOps(self._segments(session_key)).since(START)
         return ops.together(ops.hidden)
 
     def knows(self, session_key: str, message_id: str, key: str) -> bool:

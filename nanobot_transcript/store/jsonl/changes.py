@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nanobot_transcript.store.contract import Changes
-from nanobot_transcript.store.jsonl.cursor import START, Place, parse_cursor
+from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, parse_cursor
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import Segments
@@ -42,7 +42,7 @@ def changes(segments: Segments, after: str) -> Changes:
     return Changes(hidden.union(parts), edited, erased)
 
 
-def _is_lost(segments: Segments, place: Place) -> bool:
+def _is_lost(segments: Segments, place: SegmentPosition) -> bool:
     """True when the place is gone, because its segment was purged, or is very far back."""
     if place == START or not segments.layout.state.is_dir():  # a disk that is not mounted now
         return False
@@ -55,7 +55,7 @@ def _is_lost(segments: Segments, place: Place) -> bool:
     return not stands or segments.end().number - place.number >= _SEGMENTS
 
 
-def _op_lines(segments: Segments, place: Place) -> Iterator[bytes]:
+def _op_lines(segments: Segments, place: SegmentPosition) -> Iterator[bytes]:
     number, offset = place
     while (segment := segments.at_or_after(number)) is not None:
         with segment:

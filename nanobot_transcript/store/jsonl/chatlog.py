@@ -17,7 +17,7 @@ from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.store.jsonl import id_tables
 from nanobot_transcript.store.jsonl.active_segment import ActiveFile
-from nanobot_transcript.store.jsonl.cursor import Place
+from nanobot_transcript.store.jsonl.cursor import SegmentPosition
 from nanobot_transcript.store.jsonl.fsync import Syncer
 from nanobot_transcript.store.jsonl.id_table import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.lines import complete_end
@@ -126,7 +126,7 @@ class ChatLog:
             self._syncer.written(file.descriptor, file.inode)
         return None
 
-    def extend(self, lines: Sequence[bytes], may: Callable[[], bool]) -> tuple[int, Place]:
+    def extend(self, lines: Sequence[bytes], may: Callable[[], bool]) -> tuple[int, SegmentPosition]:
         """Append whole lines as they are, without looking for what is known, in one write: as many as there is room for
         in the segment, and one at least. Returns how many, and the place behind them.
 
@@ -136,7 +136,7 @@ class ChatLog:
             try:
                 table, size = self._take_lock(), os.lseek(self._file.descriptor, 0, os.SEEK_END)
                 if not may():
-                    return 0, Place(table.number, size)
+                    return 0, SegmentPosition(table.number, size)
                 count, length = 0, 0
                 while count < len(lines) and (not count or size + length < self._segment_bytes):
                     length += len(lines[count])
@@ -146,7 +146,7 @@ class ChatLog:
                 flock(self._file.descriptor, LOCK_UN)
                 if self._sync:
                     self._syncer.written(self._file.descriptor, self._file.inode)
-                return count, Place(table.number, end)
+                return count, SegmentPosition(table.number, end)
             except DamagedTableError as damage:  # the lines are written; the next writer makes another table
                 damage.discard()
                 raise StoreBusyError(f"The index of {self._path} was damaged.", hint="Try again.") from damage

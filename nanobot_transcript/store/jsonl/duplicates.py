@@ -15,7 +15,7 @@ from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import Ops, is_op
 from nanobot_transcript.store.lines.ids import ids_of
 
-__all__ = ["Copies", "Places"]
+__all__ = ["Copies", "IdPlaces"]
 
 _AHEAD: Final = 1 << 18
 _REACH: Final = 16 << 20
@@ -28,7 +28,7 @@ class Copies:
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
-        self._places = Places(segments, _REACH)
+        self._places = IdPlaces(segments, _REACH)
         self._earlier: list[IdTable] | None = None
 
     def is_copy(self, segment: OpenSegment, offset: int, entry: Entry, ops: Ops = _NO_OPS) -> bool:
@@ -64,7 +64,7 @@ class Copies:
         return False
 
 
-class Places:
+class IdPlaces:
     """Where ids stand in a segment, also where its id table lags or is missing: then in a table of our own, for which
     at most ``reach`` bytes are read back (None = all that is needed).
     """

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 from weakref import WeakKeyDictionary
 
-__all__ = ["Change", "changes"]
+__all__ = ["FileChange", "changes"]
 
 _NONBLOCK_CLOEXEC: Final = os.O_NONBLOCK | os.O_CLOEXEC
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200
@@ -87,7 +87,7 @@ def _inotify(path: str) -> int:
     return descriptor
 
 
-class Change:
+class FileChange:
     """Ends a wait when the file may have changed; now and then also when it has not."""
 
     def __init__(self, *, noticed: bool, pause: float) -> None:
@@ -108,14 +108,14 @@ class Change:
 
 
 @contextlib.contextmanager
-def changes(folder: str, name: str) -> Iterator[Change]:
+def changes(folder: str, name: str) -> Iterator[FileChange]:
     """Watch one file of a folder from the running event loop."""
     loop = asyncio.get_running_loop()
     watched = _watch(loop, folder)
     if watched is None:
-        yield Change(noticed=False, pause=_POLL if os.path.isdir(folder) else _MISSING_POLL)
+        yield FileChange(noticed=False, pause=_POLL if os.path.isdir(folder) else _MISSING_POLL)
         return
-    change = Change(noticed=True, pause=_FALLBACK_POLL)
+    change = FileChange(noticed=True, pause=_FALLBACK_POLL)
     watched.add(name, change.event)
     try:
         yield change

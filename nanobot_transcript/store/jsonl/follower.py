@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.cursor import Place, parse_cursor
+from nanobot_transcript.store.jsonl.cursor import SegmentPosition, parse_cursor
 from nanobot_transcript.store.jsonl.duplicates import Copies
 from nanobot_transcript.store.jsonl.file_watch import changes
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
@@ -50,7 +50,7 @@ async def _in_turns(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
 class _Follower:
     """A place that moves through the segments as they are written, closed, purged or replaced."""
 
-    def __init__(self, segments: Segments, place: Place) -> None:
+    def __init__(self, segments: Segments, place: SegmentPosition) -> None:
         self._segments = segments
         self._place = place
         self._segment: OpenSegment | None = None
@@ -80,7 +80,7 @@ class _Follower:
         if self._segment is None:
             segment = self._segments.at_or_after(self._place.number) or self._reborn()
             if segment is not None and segment.number != self._place.number:
-                self._place = Place(segment.number, 0)
+                self._place = SegmentPosition(segment.number, 0)
                 self._recent.clear()
             self._segment = segment
             if segment is not None and self._left is not None:
@@ -105,13 +105,13 @@ class _Follower:
     def _leave(self, segment: OpenSegment) -> None:
         if os.fstat(segment.descriptor).st_nlink == 0:
             self._recent.clear()  # not closed but purged: what was in it may be said again
-        self._place = Place(segment.number + 1, 0)
+        self._place = SegmentPosition(segment.number + 1, 0)
         self._segment, self._left = None, segment
 
     def _drain(self, segment: OpenSegment) -> Iterator[Entry]:
         try:
             for offset, line in segment.lines_from(self._place.offset):
-                self._place = Place(segment.number, offset + len(line) + 1)
+                self._place = SegmentPosition(segment.number, offset + len(line) + 1)
                 entry = decode(line)
                 if entry is not None and not self._repeated(segment, offset, entry):
                     yield entry

@@ -13,11 +13,11 @@ from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
-from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
+from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.erasure import clear_away, erase_lines, erase_unreadable, replay
 from nanobot_transcript.store.jsonl.escapes import candidates
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, split
-from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode, encode_text
 from nanobot_transcript.store.lines.erasure import Hidden, Purge
@@ -48,8 +48,8 @@ def erase_hidden(segments: Segments) -> int:
     since, end = _erased_to(segments), segments.end()
     if since == end:
         return 0
-    ops = OpLog(segments).since(START)
-    count = _erase_everywhere(segments, ops.together(OpLog(segments).since(since).hidden))
+    ops = JsonlOps(segments).since(START)
+    count = _erase_everywhere(segments, ops.together(JsonlOps(segments).since(since).hidden))
     # And what was written since about messages that were hidden before.
     hidden = Hidden(ops.together(ops.hidden))
     for segment in segments.each():
@@ -79,7 +79,7 @@ def _lines_about(segments: Segments, segment: OpenSegment, needles: list[bytes])
         yield from candidates(offset, block, needles, plain_to)
 
 
-def _erased_to(segments: Segments) -> Place:
+def _erased_to(segments: Segments) -> SegmentPosition:
     """How far recalls have been carried out; from the beginning when nobody knows."""
     descriptor = open_read(segments.layout.erased(segments.stem))
     if descriptor is None:
@@ -92,7 +92,7 @@ def _erased_to(segments: Segments) -> Place:
         os.close(descriptor)
 
 
-def _remember_erased_to(segments: Segments, place: Place) -> None:
+def _remember_erased_to(segments: Segments, place: SegmentPosition) -> None:
     path = segments.layout.erased(segments.stem)
     try:
         write_whole(path, format_cursor(segments.stem, place).encode())
@@ -105,7 +105,7 @@ def purge_lines(segments: Segments, senders: frozenset[str], before_ms: float | 
     edits of those messages.
     """
     report = MaintenanceReport("")
-    eraser = Purge(OpLog(segments).since(START), _entries(segments), senders, before_ms)
+    eraser = Purge(JsonlOps(segments).since(START), _entries(segments), senders, before_ms)
     for segment in segments.each():
         eraser.kept = 0
         report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)

@@ -5,11 +5,11 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.contract import Hit, Page
-from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.duplicates import Copies, Places
+from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, format_cursor, parse_cursor
+from nanobot_transcript.store.jsonl.duplicates import Copies, IdPlaces
 from nanobot_transcript.store.jsonl.escapes import candidates
 from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at, split
-from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode, encode_text, json_fragment
 from nanobot_transcript.store.lines.fold import is_op
@@ -23,7 +23,7 @@ _LOOK_PAST: Final = 2000
 """How many lines of history newer messages are looked for behind."""
 
 
-def read(segments: Segments, ops: OpLog, copies: Copies, after: str | None, limit: int) -> Page:
+def read(segments: Segments, ops: JsonlOps, copies: Copies, after: str | None, limit: int) -> Page:
     """Up to ``limit`` messages behind a cursor, as they read now, and the cursor behind the last of them."""
     place = START if after is None else parse_cursor(segments.stem, after)
     if limit <= 0:
@@ -33,7 +33,7 @@ def read(segments: Segments, ops: OpLog, copies: Copies, after: str | None, limi
     seen: set[str] = set()
     try:
         for segment, offset, line in segments.forward(place):
-            place = Place(segment.number, offset + len(line) + 1)
+            place = SegmentPosition(segment.number, offset + len(line) + 1)
             entry = decode(line)
             if entry is None or is_op(entry) or known.is_part(entry):
                 continue
@@ -51,20 +51,20 @@ def read(segments: Segments, ops: OpLog, copies: Copies, after: str | None, limi
     return Page(entries, format_cursor(segments.stem, place))
 
 
-def read_back(segments: Segments, ops: OpLog, copies: Copies, before: str | None, limit: int) -> Page:
+def read_back(segments: Segments, ops: JsonlOps, copies: Copies, before: str | None, limit: int) -> Page:
     """Up to ``limit`` messages before a cursor, oldest first, as they read now, and the cursor before the first."""
     place = segments.end() if before is None else parse_cursor(segments.stem, before)
     entries: list[Entry] = []
     try:
         for segment, start, block in segments.backward(place) if limit > 0 else ():
-            known = ops.since(Place(segment.number, start))
+            known = ops.since(SegmentPosition(segment.number, start))
             for offset, line in reversed(list(split(start, block))):
                 entry = decode(line)
                 if entry is not None and not is_op(entry) and not known.is_part(entry):
                     folded = None if copies.is_copy(segment, offset, entry, known) else known.folded(entry)
                     if folded is not None:
                         entries.append(folded)
-                place = Place(segment.number, offset)
+                place = SegmentPosition(segment.number, offset)
                 if len(entries) >= limit:
                     break
             if len(entries) >= limit:
@@ -74,7 +74,7 @@ def read_back(segments: Segments, ops: OpLog, copies: Copies, before: str | None
     return Page(entries[::-1], format_cursor(segments.stem, place))
 
 
-def scan(segments: Segments, ops: OpLog) -> Iterator[Entry]:
+def scan(segments: Segments, ops: JsonlOps) -> Iterator[Entry]:
     """Every message in file order."""
     cursor, copies = None, Copies(segments)
     while True:
@@ -85,7 +85,7 @@ def scan(segments: Segments, ops: OpLog) -> Iterator[Entry]:
         cursor = page.cursor
 
 
-def find_message(segments: Segments, ops: OpLog, message_id: str) -> Entry | None:
+def find_message(segments: Segments, ops: JsonlOps, message_id: str) -> Entry | None:
     """One message by id, as it reads now."""
     for place, entry in lines_with(segments, message_id):
         if not is_op(entry) and message_id in ids_of(entry):
@@ -93,17 +93,17 @@ def find_message(segments: Segments, ops: OpLog, message_id: str) -> Entry | Non
     return None
 
 
-def find_messages(segments: Segments, ops: OpLog, message_ids: Iterable[str]) -> dict[str, Entry]:
+def find_messages(segments: Segments, ops: JsonlOps, message_ids: Iterable[str]) -> dict[str, Entry]:
     """Messages by their ids, as they read now; each segment is gone through once for all of them."""
-    wanted, places = set(message_ids), Places(segments)
-    found: dict[str, tuple[Place, Entry]] = {}
+    wanted, places = set(message_ids), IdPlaces(segments)
+    found: dict[str, tuple[SegmentPosition, Entry]] = {}
     for segment in segments.each_backward():
         end = segment.end()
         for message_id in wanted - found.keys():
             for offset in sorted(places.of(segment, message_id, end)):
                 entry = decode(line_at(segment.descriptor, offset))
                 if entry is not None and not is_op(entry) and message_id in ids_of(entry):
-                    found[message_id] = Place(segment.number, offset), entry
+                    found[message_id] = SegmentPosition(segment.number, offset), entry
                     break
         places.release()
         if len(found) == len(wanted):
@@ -121,7 +121,7 @@ def message_with(segments: Segments, message_id: str) -> Entry | None:
     return next((entry for entry in found if not is_op(entry) and message_id in ids_of(entry)), None)
 
 
-def lines_with(segments: Segments, message_id: str) -> Iterator[tuple[Place, Entry]]:
+def lines_with(segments: Segments, message_id: str) -> Iterator[tuple[SegmentPosition, Entry]]:
     """The lines that carry an id (as their own or as a target), from the newest segment to the oldest.
 
     The id table answers at once; a segment without one is scanned.
@@ -130,7 +130,7 @@ def lines_with(segments: Segments, message_id: str) -> Iterator[tuple[Place, Ent
         for offset in _offsets(segments, segment, message_id):
             entry = decode(line_at(segment.descriptor, offset))
             if entry is not None and message_id in id_keys(entry):
-                yield Place(segment.number, offset), entry
+                yield SegmentPosition(segment.number, offset), entry
 
 
 def _offsets(segments: Segments, segment: OpenSegment, message_id: str) -> list[int]:
@@ -142,9 +142,9 @@ def _offsets(segments: Segments, segment: OpenSegment, message_id: str) -> list[
     return sorted(set(found))
 
 
-def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: int) -> list[Hit]:
+def search(segments: Segments, ops: JsonlOps, session_key: str, query: str, limit: int) -> list[Hit]:
     """Messages whose text contains ``query`` now, the newest first."""
-    hits: dict[str | Place, Entry] = {}
+    hits: dict[str | SegmentPosition, Entry] = {}
     edited: set[str] = set()
     news = 0
     for place, line in _matches(segments, ops, json_fragment(query)):
@@ -160,7 +160,7 @@ def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: 
     return [Hit(session_key, entry) for entry in newest[:limit]]
 
 
-def _matches(segments: Segments, ops: OpLog, needle: bytes) -> Iterator[tuple[Place, bytes]]:
+def _matches(segments: Segments, ops: JsonlOps, needle: bytes) -> Iterator[tuple[SegmentPosition, bytes]]:
     """The lines that contain ``needle`` or may spell it otherwise, from the end of the file; the ops behind each are
     known when it comes."""
     for segment in segments.each_backward():
@@ -168,12 +168,12 @@ def _matches(segments: Segments, ops: OpLog, needle: bytes) -> Iterator[tuple[Pl
         for offset, block in blocks_backward(segment.descriptor, segment.end()):
             matches = list(candidates(offset, block, [needle], plain_to))
             if matches:
-                ops.since(Place(segment.number, offset))
+                ops.since(SegmentPosition(segment.number, offset))
             for at, line in reversed(matches):
-                yield Place(segment.number, at), line
+                yield SegmentPosition(segment.number, at), line
 
 
-def _hit(segments: Segments, ops: OpLog, line: bytes, query: str, edited: set[str]) -> Entry | None:
+def _hit(segments: Segments, ops: JsonlOps, line: bytes, query: str, edited: set[str]) -> Entry | None:
     """The message that a line is or edits, when it is to be shown. ``edited``: those whose edits were met before."""
     entry = decode(line)
     if entry is None or query not in entry["content"]:

@@ -9,7 +9,7 @@ from nanobot_transcript.files.descriptors import open_read
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.store.jsonl import id_tables
-from nanobot_transcript.store.jsonl.cursor import Place
+from nanobot_transcript.store.jsonl.cursor import SegmentPosition
 from nanobot_transcript.store.jsonl.id_table import DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.lines import (
     LARGE_BLOCK,
@@ -161,7 +161,7 @@ class Segments:
                 yield segment
             segment = self.before(segment.number)
 
-    def forward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
+    def forward(self, place: SegmentPosition) -> Iterator[tuple[OpenSegment, int, bytes]]:
         """(segment, offset, line) of everything from a place to the end, as far as it is there now."""
         number, offset = place
         active = self.active()
@@ -177,7 +177,7 @@ class Segments:
                     return
             number, offset = segment.number + 1, 0
 
-    def backward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
+    def backward(self, place: SegmentPosition) -> Iterator[tuple[OpenSegment, int, bytes]]:
         """(segment, offset, block of whole lines) of everything before a place, the last block first."""
         segment = self.at_or_after(place.number) or self.newest()
         while segment is not None:
@@ -189,13 +189,13 @@ class Segments:
                 number = segment.number
             segment = self.before(number)
 
-    def end(self) -> Place:
+    def end(self) -> SegmentPosition:
         """The place behind the last complete line."""
         segment = self.newest()
         if segment is None:
-            return Place(0, 0)
+            return SegmentPosition(0, 0)
         with segment:
-            return Place(segment.number, segment.end())
+            return SegmentPosition(segment.number, segment.end())
 
     def offsets(self, segment: OpenSegment, message_id: str) -> tuple[list[int], int]:
         """Where the id table of a segment knows an id, and up to which offset it knows the segment."""

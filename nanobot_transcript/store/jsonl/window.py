@@ -7,7 +7,7 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
-from nanobot_transcript.store.jsonl.cursor import Place, format_cursor
+from nanobot_transcript.store.jsonl.cursor import SegmentPosition, format_cursor
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
@@ -15,7 +15,7 @@ from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_pa
 from nanobot_transcript.store.lines.messages import ShownMessages, brief
 from nanobot_transcript.store.lines.order import SLACK
 
-__all__ = ["Window"]
+__all__ = ["JsonlWindow"]
 
 _LOOK_PAST: Final = 2000
 """How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
@@ -24,7 +24,7 @@ _INTERRUPTED: Final = 1 << 62
 """No file is so long: what was taken in half is read again from the beginning."""
 
 
-class Window:
+class JsonlWindow:
     """A view of the end of one transcript. Threads share it."""
 
     def __init__(self, segments: Segments) -> None:
@@ -58,7 +58,7 @@ class Window:
                 self._refresh(status, count)
             entries = [entry.copy() for entry in self._newest(count)]
             segment = self._segment
-            place = Place(segment.number, self._end) if segment is not None else Place(0, 0)
+            place = SegmentPosition(segment.number, self._end) if segment is not None else SegmentPosition(0, 0)
             return Page(entries, format_cursor(stem, place))
 
     def forget(self) -> None:
@@ -104,7 +104,7 @@ class Window:
                 continue
             if is_erasure_mark(entry) or joins_parts(entry):
                 return False
-            self._messages.add(Place(segment.number, offset), entry)
+            self._messages.add(SegmentPosition(segment.number, offset), entry)
         self._end = end
         self._answer = (-1, [])
         return len(self._messages) <= self._began_with + 3 * self._depth
@@ -124,7 +124,7 @@ class Window:
             self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _read_back(self, segment: OpenSegment, depth: int) -> None:
-        blocks: list[list[tuple[Place, Entry]]] = []
+        blocks: list[list[tuple[SegmentPosition, Entry]]] = []
         wanted, most = depth, depth + _LOOK_PAST
         for block in self._backwards(segment):
             blocks.append(block)
@@ -136,7 +136,7 @@ class Window:
                     return
         self._take(blocks, depth)
 
-    def _backwards(self, newest: OpenSegment) -> Iterator[list[tuple[Place, Entry]]]:
+    def _backwards(self, newest: OpenSegment) -> Iterator[list[tuple[SegmentPosition, Entry]]]:
         for offset, block in blocks_backward(newest.descriptor, self._end):
             yield _entries(newest.number, offset, block)
         number = newest.number
@@ -146,7 +146,7 @@ class Window:
                 for offset, block in blocks_backward(segment.descriptor, segment.end()):
                     yield _entries(number, offset, block)
 
-    def _take(self, blocks: list[list[tuple[Place, Entry]]], depth: int) -> int:
+    def _take(self, blocks: list[list[tuple[SegmentPosition, Entry]]], depth: int) -> int:
         """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
         self._messages = ShownMessages()
         lines = [line for block in reversed(blocks) for line in block]
@@ -167,8 +167,8 @@ class Window:
         self._answer = (-1, [])
 
 
-def _entries(number: int, offset: int, block: bytes) -> list[tuple[Place, Entry]]:
-    lines = ((Place(number, at), decode(line)) for at, line in split(offset, block))
+def _entries(number: int, offset: int, block: bytes) -> list[tuple[SegmentPosition, Entry]]:
+    lines = ((SegmentPosition(number, at), decode(line)) for at, line in split(offset, block))
     return [(place, entry) for place, entry in lines if entry is not None]
 
 

@@ -9,7 +9,15 @@ from contract.assistant.conftest import MakeStore
 from msgspec.structs import replace
 
 from transcript_mcp.assistant.questions.store import End, Ended, QuestionStore
-from transcript_mcp.assistant.questions.values import Choices, Content, Ending, HistoryQuery, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import (
+    AnswerContent,
+    Choices,
+    Ending,
+    HistoryQuery,
+    Inquiry,
+    Option,
+    Question,
+)
 
 ASKED = Question(
     scope="assistant/ada",
@@ -26,7 +34,10 @@ ASKED = Question(
     chat="feishu:oc_1",
 )
 YES = Ending(
-    "answered", "Ada", "web", (Content("text", "好的，周三"), Content("image", data=b"\x89PNG", mime_type="image/png"))
+    "answered",
+    "Ada",
+    "web",
+    (AnswerContent("text", "好的，周三"), AnswerContent("image", data=b"\x89PNG", mime_type="image/png")),
 )
 
 
@@ -169,7 +180,7 @@ async def test_who_was_shown_it_is_counted(store: QuestionStore) -> None:
 
 async def test_a_message_waits_for_its_agent_and_is_picked_up_once(store: QuestionStore) -> None:
     message = other(id="m1", kind="message", text="先停一下", choices=())
-    await store.write(message, Ending("waiting", "Ada", "web", (Content("file", data=b"x", uri="a.txt"),)))
+    await store.write(message, Ending("waiting", "Ada", "web", (AnswerContent("file", data=b"x", uri="a.txt"),)))
     _, new = await store.write(message, Ending("waiting", "Ada", "web"))
     assert not new
     assert await picked_up(store, other(id="q2", agent="Beta")) == ()
@@ -255,7 +266,7 @@ async def test_a_page_of_the_history_holds_what_fits_and_one_record_at_least(sto
     sizes = {"a": 3, "b": 4, "c": 9, "d": 3, "e": 3}
     for each, megabytes in sizes.items():
         await store.put(other(id=each), "waiting")
-        files = (Content("file", data=b"x" * megabytes * 1024 * 1024, uri="big.bin"),)
+        files = (AnswerContent("file", data=b"x" * megabytes * 1024 * 1024, uri="big.bin"),)
         await end(store, "assistant/ada", each, Ending("answered", "Ada", "web", files))
     pages, before = list[list[str]](), 0
     while not pages or before:
@@ -278,7 +289,7 @@ async def test_a_page_of_the_history_counts_bytes_and_options(store: QuestionSto
 
 
 async def test_the_history_has_records_by_their_ids_and_without_files(store: QuestionStore) -> None:
-    files = (Content("text", "周三"), Content("file", data=b"x" * 9 * 1024 * 1024, uri="big.bin"))
+    files = (AnswerContent("text", "周三"), AnswerContent("file", data=b"x" * 9 * 1024 * 1024, uri="big.bin"))
     for each in "abc":
         await store.put(other(id=each), "waiting")
         await end(store, "assistant/ada", each, Ending("answered", "Ada", "web", files))

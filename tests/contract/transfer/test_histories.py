@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from contract.moving.conftest import WAYS
+from contract.transfer.conftest import WAYS
 from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples

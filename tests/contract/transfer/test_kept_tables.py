@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract.moving.conftest import Open, Way
+from contract.transfer.conftest import Open, Way
 from support.moves import say
 
 from nanobot_transcript.errors import StoreBusyError
@@ -16,7 +16,7 @@ from nanobot_transcript.record.transfer.move import MoveReport, check, move
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import End
-from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Ending, HistoryQuery, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.search.hits import search
@@ -46,7 +46,9 @@ class Rooms:
 
     async def answer(self, number: int, text: str) -> None:
         """Answer what was asked."""
-        await self.questions.end_all([End("ada", f"q{number}", Ending("answered", contents=(Content("text", text),)))])
+        await self.questions.end_all(
+            [End("ada", f"q{number}", Ending("answered", contents=(AnswerContent("text", text),)))]
+        )
 
     async def asked(self, text: str) -> list[str]:
         """The questions that a search finds."""

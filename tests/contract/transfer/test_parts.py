@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract.moving.conftest import Open, Way
+from contract.transfer.conftest import Open, Way
 from support.moves import KEY, NOW, moved, say, texts
 from support.transcripts import drain
 

@@ -16,7 +16,7 @@ from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
 
 if TYPE_CHECKING:
     from nanobot_transcript.entry import Entry
@@ -107,7 +107,7 @@ async def test_a_pressed_button_answers_and_the_card_says_who_did(group: Group) 
         assert "Ship it?" in group.shown()
         assert group.outbox.offer_action(Action("om_1", {"option": "2"}, "on_ada"))
         record = await answered(assistant)
-        assert (record.by, record.where, record.contents) == ("Ada", "group", (Content("text", "No"),))
+        assert (record.by, record.where, record.contents) == ("Ada", "group", (AnswerContent("text", "No"),))
         await until(lambda: "Ada answered: No" in group.shown())
 
 
@@ -118,7 +118,7 @@ async def test_a_button_that_is_pressed_before_the_bot_has_noted_where_the_card_
     async with group.hub() as assistant:
         await assistant.ask(asked(choices=CHOICES))
         record = await answered(assistant)
-        assert (record.by, record.where, record.contents) == ("Ada", "group", (Content("text", "No"),))
+        assert (record.by, record.where, record.contents) == ("Ada", "group", (AnswerContent("text", "No"),))
         await until(lambda: "Ada answered: No" in group.shown())
     assert heard == [False]
 
@@ -127,7 +127,7 @@ async def test_a_reply_that_comes_before_the_bot_has_noted_where_the_card_stands
     group.at_once = lambda card: group.reply("Yes, do.", to=card)
     async with group.hub() as assistant:
         await assistant.ask(asked())
-        assert (await answered(assistant)).contents == (Content("text", "Yes, do."),)
+        assert (await answered(assistant)).contents == (AnswerContent("text", "Yes, do."),)
 
 
 async def test_a_reply_answers_and_what_is_no_option_is_told_so(group: Group) -> None:
@@ -138,19 +138,19 @@ async def test_a_reply_answers_and_what_is_no_option_is_told_so(group: Group) ->
         await until(lambda: group.texts)
         assert group.texts == ["Please answer with a number from 1 to 2."]
         assert group.reply("@Alpha 1", number=2)
-        assert (await answered(assistant)).contents == (Content("text", "Yes"),)
+        assert (await answered(assistant)).contents == (AnswerContent("text", "Yes"),)
 
 
 async def test_who_answers_elsewhere_is_shown_in_the_group_and_later_replies_are_for_the_bots(group: Group) -> None:
     async with group.hub() as assistant:
         await assistant.ask(asked())
         await until(lambda: group.cards)
-        await assistant.answer("s", "1", [Content("text", "Later.")], by="Bo", where="web")
+        await assistant.answer("s", "1", [AnswerContent("text", "Later.")], by="Bo", where="web")
         await until(lambda: "Bo answered: Later." in group.shown())
         await until(lambda: not group.reply("too late"))
         await assistant.ask(asked("2", text="发布吗？"))
         await until(lambda: len(group.cards) == 2)
-        await assistant.answer("s", "2", [Content("text", "好。")], by="", where="web")
+        await assistant.answer("s", "2", [AnswerContent("text", "好。")], by="", where="web")
         await until(lambda: "有人在网页上回答了：好。" in group.shown())
 
 
@@ -160,7 +160,7 @@ async def test_a_question_outlives_the_hub_and_is_asked_once(group: Group) -> No
         await until(group.stand)
     assert group.reply("Yes, do.")
     async with group.hub() as assistant:
-        assert (await answered(assistant)).contents == (Content("text", "Yes, do."),)
+        assert (await answered(assistant)).contents == (AnswerContent("text", "Yes, do."),)
         await until(lambda: "Ada answered" in group.shown())
     assert len(group.cards) == 1
 
@@ -182,7 +182,7 @@ async def test_a_card_that_another_version_made_is_answered_all_the_same(group: 
     async with group.hub() as assistant:
         await assistant.ask(asked())
         assert group.reply("Yes.")
-        assert (await answered(assistant)).contents == (Content("text", "Yes."),)
+        assert (await answered(assistant)).contents == (AnswerContent("text", "Yes."),)
     assert len(group.cards) == 1
 
 
@@ -195,7 +195,9 @@ async def test_questions_of_many_are_each_answered_once(group: Group) -> None:
             said = f"to {card['body']['elements'][0]['content']}"
             assert group.reply(said, number, message_id)
         for number in range(20):
-            assert (await answered(assistant, str(number))).contents == (Content("text", f"to Question {number}?"),)
+            assert (await answered(assistant, str(number))).contents == (
+                AnswerContent("text", f"to Question {number}?"),
+            )
 
 
 async def test_a_question_names_its_chat_or_none(group: Group) -> None:

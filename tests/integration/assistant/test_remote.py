@@ -19,7 +19,7 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant.protocol import proto
-from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question, text_of
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Option, Question, text_of
 from transcript_mcp.assistant.remote_desk import RemoteDesk
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
@@ -143,7 +143,7 @@ async def test_an_answer_that_overtakes_its_question_is_said_again() -> None:
     app.router.add_post("/agentassistproto.SrvAgentAssistReply/AskQuestionReply", answering)
     async with listening(app) as url:
         desk = RemoteDesk(url, "t")
-        await desk.answer("", "q1", [Content("text", "yes")], by="Ada", where="elicitation")
+        await desk.answer("", "q1", [AnswerContent("text", "yes")], by="Ada", where="elicitation")
     assert len(said) == 3
     assert len(set(said)) == 1
 

@@ -23,7 +23,7 @@ from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.lazy_record import Opening
 from transcript_mcp.hub import create_app
 from transcript_mcp.io_bridge import Bridge
-from transcript_mcp.io_bridge.routes import Routes
+from transcript_mcp.io_bridge.routes import QueueRoutes
 from transcript_mcp.io_bridge.server import bridge_from, build_server
 from transcript_mcp.room import OpenRoom
 
@@ -45,7 +45,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
             bridge = bridge_from(settings, opening)
             server = build_server(bridge)
             server.on_close(opening.close)
-            serving = listening(create_app(settings, {"io": OpenRoom(server, Routes(bridge))}))
+            serving = listening(create_app(settings, {"io": OpenRoom(server, QueueRoutes(bridge))}))
             url = await serving.__aenter__()
             stack.append(serving)
             person = Person(http, url)

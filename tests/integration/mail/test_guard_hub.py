@@ -15,7 +15,7 @@ from support.mail_hub import HubProcess, served
 from support.ports import free_port
 
 from nanobot_transcript.errors import GuardError
-from transcript_mcp.mail.claims.guard import HOOKS, Way, install_guard, uninstall_guard
+from transcript_mcp.mail.claims.guard import HOOKS, GuardWay, install_guard, uninstall_guard
 from transcript_mcp.mail.claims.guard_hook import held_by_others
 from transcript_mcp.mail.claims.guard_hub import asked
 from transcript_mcp.mail.claims.ledger import Claims
@@ -47,7 +47,7 @@ def hub(tmp_path: Path, store: MailStore, green: Agent, claims: Claims) -> Itera
 @pytest.fixture
 def asking(repo: Repo, laptop: MailStore, hub: str, key: str) -> Repo:
     """The guard asks that hub."""
-    made = install_guard(laptop, key, repo.folder, Way(hub))
+    made = install_guard(laptop, key, repo.folder, GuardWay(hub))
     assert (made.hub, list(made.projects)) == (hub, [key])
     return repo
 
@@ -152,7 +152,7 @@ def test_the_token_comes_from_the_variable_or_the_file_and_never_stands_in_the_h
     people = "token-of-people-1"
     rights = {"NANOBOT_TRANSCRIPT_HUB__TOKENS__LAPTOP": TOKEN, "NANOBOT_TRANSCRIPT_HUB__PAGE_TOKEN": people}
     with HubProcess(tmp_path, store.root, **rights) as hub:
-        install_guard(laptop, key, repo.folder, Way(hub.root))
+        install_guard(laptop, key, repo.folder, GuardWay(hub.root))
         assert f"the hub at {hub.root} requires a token" in passes_unchecked(repo, **PATIENT)
         for wrong in ("token-of-nobody-1", people):
             said = passes_unchecked(repo, AGENT_MAIL_TOKEN=wrong, **PATIENT)
@@ -160,7 +160,7 @@ def test_the_token_comes_from_the_variable_or_the_file_and_never_stands_in_the_h
             assert wrong not in said
         repo.write(HELD)
         assert not repo.commit(AGENT_MAIL_TOKEN=TOKEN, **PATIENT)[0]
-        install_guard(laptop, key, repo.folder, Way(hub.root, str(file)))
+        install_guard(laptop, key, repo.folder, GuardWay(hub.root, str(file)))
         assert not repo.commit(**PATIENT)[0]
         for name in HOOKS:
             assert TOKEN not in repo.hook(name).read_text(encoding="utf-8")
@@ -174,7 +174,7 @@ def test_a_hub_that_was_killed_stopped_or_is_slow_blocks_nobody_and_is_mentioned
 ) -> None:
     claims.claim(green.project_id, green, ["app"])
     with HubProcess(tmp_path, store.root) as hub:
-        install_guard(laptop, key, repo.folder, Way(hub.root))
+        install_guard(laptop, key, repo.folder, GuardWay(hub.root))
         repo.write(HELD)
         assert not repo.commit(**PATIENT)[0]
         hub.process.send_signal(signal.SIGSTOP)
@@ -204,7 +204,7 @@ def test_whatever_answers_in_the_place_of_a_hub_the_commit_passes_and_it_is_said
     repo: Repo, laptop: MailStore, key: str, way: Any, why: str
 ) -> None:
     with Answering(way) as hub:
-        install_guard(laptop, key, repo.folder, Way(hub.url))
+        install_guard(laptop, key, repo.folder, GuardWay(hub.url))
         limit = HASTY if way in (silent, dripping) else PATIENT
         assert why in passes_unchecked(repo, **limit)
 
@@ -212,7 +212,7 @@ def test_whatever_answers_in_the_place_of_a_hub_the_commit_passes_and_it_is_said
 def test_an_unknown_project_is_mentioned_and_others_of_that_hub_are_asked_for(
     asking: Repo, laptop: MailStore, hub: str, key: str
 ) -> None:
-    install_guard(laptop, "/no/such", asking.folder, Way(hub))
+    install_guard(laptop, "/no/such", asking.folder, GuardWay(hub))
     install_guard(laptop, key, asking.folder)
     asking.write(HELD)
     passed, said = asking.commit(**PATIENT)
@@ -223,7 +223,7 @@ def test_an_unknown_project_is_mentioned_and_others_of_that_hub_are_asked_for(
 def test_a_hub_that_is_not_there_is_mentioned_once_for_all_its_projects(repo: Repo, laptop: MailStore) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     for key in ("one", "two", "three"):
-        install_guard(laptop, key, repo.folder, Way(url))
+        install_guard(laptop, key, repo.folder, GuardWay(url))
     assert passes_unchecked(repo, **PATIENT).count(url) == 2
 
 
@@ -236,7 +236,7 @@ def test_one_guard_reads_for_one_project_and_asks_for_another(
     red = mail.register_agent("docs of all", "RedHill").agent
     claims.claim(red.project_id, red, ["docs"])
     with served(tmp_path, store.root, enabled=False) as hub:
-        made = install_guard(store, "docs of all", guarded.folder, Way(hub.root))
+        made = install_guard(store, "docs of all", guarded.folder, GuardWay(hub.root))
         assert list(made.projects) == [key, "docs of all"]
         for path in (HELD, "docs/文档.md"):
             guarded.write(path)
@@ -258,11 +258,11 @@ def test_installing_again_changes_where_it_asks_and_keeps_what_is_not_said(
     install_guard(store, key, repo.folder)
     assert guarded_entries(repo)[0]["database"] == str(store.database)
     for way, hub, file in (
-        (Way("http://127.0.0.1:1/mcp/mail", "/t"), "http://127.0.0.1:1", "/t"),
-        (Way(), "http://127.0.0.1:1", "/t"),
-        (Way(otherwise="http://127.0.0.1:2"), "http://127.0.0.1:1", "/t"),
-        (Way("http://127.0.0.1:1", "/u"), "http://127.0.0.1:1", "/u"),
-        (Way("http://127.0.0.1:3"), "http://127.0.0.1:3", ""),
+        (GuardWay("http://127.0.0.1:1/mcp/mail", "/t"), "http://127.0.0.1:1", "/t"),
+        (GuardWay(), "http://127.0.0.1:1", "/t"),
+        (GuardWay(otherwise="http://127.0.0.1:2"), "http://127.0.0.1:1", "/t"),
+        (GuardWay("http://127.0.0.1:1", "/u"), "http://127.0.0.1:1", "/u"),
+        (GuardWay("http://127.0.0.1:3"), "http://127.0.0.1:3", ""),
     ):
         made = install_guard(store, key, repo.folder, way)
         [entry] = guarded_entries(repo)
@@ -278,7 +278,7 @@ def test_a_guard_that_reads_asks_once_mail_is_in_no_file_any_more(
 ) -> None:
     assert green.project == key
     install_guard(store, key, repo.folder)
-    made = install_guard(store, key, repo.folder, Way(otherwise="http://127.0.0.1:8765"))
+    made = install_guard(store, key, repo.folder, GuardWay(otherwise="http://127.0.0.1:8765"))
     assert made.hub == "http://127.0.0.1:8765"
     assert [each["hub"] for each in guarded_entries(repo)] == ["http://127.0.0.1:8765"]
 
@@ -290,7 +290,7 @@ def test_an_installation_that_was_cut_off_goes_on_as_it_was_begun(
     assert green.project == key
     install_guard(store, key, repo.folder)
     before = repo.hook("post-rewrite").read_bytes()
-    install_guard(store, key, repo.folder, Way("http://127.0.0.1:1"))
+    install_guard(store, key, repo.folder, GuardWay("http://127.0.0.1:1"))
     repo.hook("post-rewrite").write_bytes(before)
     assert install_guard(store, key, repo.folder).hub == "http://127.0.0.1:1"
     assert len({repo.hook(name).read_bytes() for name in HOOKS}) == 1
@@ -308,7 +308,7 @@ def test_a_hub_is_not_asked_for_the_projects_of_another_repository(
         each.git("config", "core.hooksPath", str(tmp_path / "hooks"))
     claim = {"agent": "GreenCastle", "path": "app", "reason": "", "expires_ts": 1_900_000_000}
     with Answering(answer(body={"project": key, "claims": [claim]})) as hub:
-        install_guard(laptop, key, repo.folder, Way(hub.url))
+        install_guard(laptop, key, repo.folder, GuardWay(hub.url))
         other.write("app/x.py")
         assert other.commit(**PATIENT) == (True, "")
         assert hub.heads == []
@@ -327,18 +327,18 @@ def test_what_is_no_address_of_a_hub_is_refused_and_nothing_is_installed(
     repo: Repo, laptop: MailStore, url: str
 ) -> None:
     with pytest.raises(GuardError, match="not the address of a hub" if url else "no mail store"):
-        install_guard(laptop, "k", repo.folder, Way(url))
+        install_guard(laptop, "k", repo.folder, GuardWay(url))
     assert not repo.hook().exists()
 
 
 def test_a_token_for_a_guard_that_reads_is_refused(repo: Repo, store: MailStore, key: str, green: Agent) -> None:
     assert green.project == key
     with pytest.raises(GuardError, match="reads the database"):
-        install_guard(store, key, repo.folder, Way(token_file="/t"))
+        install_guard(store, key, repo.folder, GuardWay(token_file="/t"))
     assert not repo.hook().exists()
 
 
 def test_a_folder_of_mail_that_cannot_be_made_is_told(repo: Repo, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(GuardError, match="cannot be created"):
-        install_guard(MailStore(tmp_path / "file" / "mail"), "k", repo.folder, Way("http://hub"))
+        install_guard(MailStore(tmp_path / "file" / "mail"), "k", repo.folder, GuardWay("http://hub"))

@@ -11,7 +11,7 @@ from support.babble import Babble
 from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import End
-from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Ending, HistoryQuery, Question
 from transcript_mcp.mail.search.hits import search
 from transcript_mcp.mail.store import MailStore, index_messages
 
@@ -105,7 +105,9 @@ async def keep(store: SqlQuestionStore, scopes: Sequence[str], texts: Sequence[s
         some = range(start, min(len(texts), start + 200))
         await asyncio.gather(*(store.put(question(number, scopes, texts), "waiting") for number in some))
         ends = [
-            End(scopes[number % 2], f"q{number}", Ending("answered", contents=(Content("text", answers[number]),)))
+            End(
+                scopes[number % 2], f"q{number}", Ending("answered", contents=(AnswerContent("text", answers[number]),))
+            )
             for number in some
             if answers[number]
         ]

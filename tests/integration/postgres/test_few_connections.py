@@ -16,7 +16,7 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.sql.postgres.migrations import lock_number
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import End
-from transcript_mcp.assistant.questions.values import Content, Ending, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Ending, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def test_the_queues_do(record: Record, tmp_path: Path) -> None:
 async def test_the_questions_do(record: Record, tmp_path: Path) -> None:
     questions = SqlQuestionStore(record.shelf(tmp_path))
     await questions.put(Question(scope="ada", id="1", kind="question", text="Ship it?"), "waiting")
-    (ended,) = await questions.end_all([End("ada", "1", Ending("answered", contents=(Content("text", "Yes"),)))])
+    (ended,) = await questions.end_all([End("ada", "1", Ending("answered", contents=(AnswerContent("text", "Yes"),)))])
     assert isinstance(ended, tuple)
     questions.close()
 

@@ -26,7 +26,7 @@ from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.runner.hosted_agent import Agent
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 from nanobot_transcript.runner.responders.openai_compatible import OpenAIOptions, OpenAIResponder
-from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
+from nanobot_transcript.runner.responders.scripted import ScriptedResponder, ScriptLine
 from nanobot_transcript.runner.runner import Runner
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
@@ -135,7 +135,7 @@ async def test_a_command_answers_in_the_group_and_both_are_recorded_with_the_pla
 
 async def test_several_agents_in_one_process_share_the_record_and_the_names(office: Office) -> None:
     alpha, beta = office.app("Alpha"), office.app("Beta")
-    minds = {app: ScriptedResponder([Line(f"{app.name} here, {{sender}}.")]) for app in (alpha, beta)}
+    minds = {app: ScriptedResponder([ScriptLine(f"{app.name} here, {{sender}}.")]) for app in (alpha, beta)}
     await office.start(office.agent(alpha, minds[alpha]), office.agent(beta, minds[beta]))
     await office.ask("@Alpha hello", alpha)
     await until(lambda: office.store.members.name_of(office.ada.union_id) == "Ada")
@@ -184,14 +184,14 @@ async def test_a_card_whose_answer_fails_is_taken_back(office: Office) -> None:
 async def test_without_the_scope_for_cards_an_answer_is_sent_as_a_whole(office: Office) -> None:
     alpha = office.app("Alpha")
     alpha.revoke("cardkit:card:write")
-    await office.start(office.agent(alpha, ScriptedResponder([Line("no card needed")]), stream=True))
+    await office.start(office.agent(alpha, ScriptedResponder([ScriptLine("no card needed")]), stream=True))
     assert await office.ask("@Alpha hello", alpha) == "no card needed"
     assert [entry["content"] for entry in await office.record(2)] == ["@Alpha hello", "no card needed"]
 
 
 async def test_a_private_chat_is_answered_and_not_recorded(office: Office) -> None:
     alpha = office.app("Alpha")
-    await office.start(office.agent(alpha, ScriptedResponder([Line("between us")])))
+    await office.start(office.agent(alpha, ScriptedResponder([ScriptLine("between us")])))
     await office.feishu.say_private(office.ada, alpha, "hello")
     private = office.feishu.private_chat(office.ada, alpha)
     await office.feishu.wait_for_message(private, alpha, "between us")
@@ -200,7 +200,7 @@ async def test_a_private_chat_is_answered_and_not_recorded(office: Office) -> No
 
 async def test_a_recalled_message_is_gone_from_the_next_prompt(office: Office) -> None:
     alpha = office.app("Alpha")
-    mind = ScriptedResponder([Line("noted")])
+    mind = ScriptedResponder([ScriptLine("noted")])
     await office.start(office.agent(alpha, mind))
     secret = await office.feishu.say(office.group, office.bo, "the password is swordfish")
     await office.feishu.recall(secret)
@@ -210,7 +210,7 @@ async def test_a_recalled_message_is_gone_from_the_next_prompt(office: Office) -
 
 async def test_a_message_that_is_pushed_again_is_answered_once(office: Office) -> None:
     alpha = office.app("Alpha")
-    await office.start(office.agent(alpha, ScriptedResponder([Line("once")])))
+    await office.start(office.agent(alpha, ScriptedResponder([ScriptLine("once")])))
     message = await office.feishu.say(office.group, office.ada, "@Alpha hello")
     await office.feishu.push_again(message)
     await office.feishu.wait_for_message(office.group, alpha, "once")
@@ -223,8 +223,8 @@ async def test_a_bot_that_names_another_one_tells_it(office: Office) -> None:
     alpha, beta = office.app("Alpha"), office.app("Beta")
     beta.grant("im:message.group_at_msg.include_bot:readonly")
     await office.start(
-        office.agent(alpha, ScriptedResponder([Line("@Beta please take over.")])),
-        office.agent(beta, ScriptedResponder([Line("I do.")])),
+        office.agent(alpha, ScriptedResponder([ScriptLine("@Beta please take over.")])),
+        office.agent(beta, ScriptedResponder([ScriptLine("I do.")])),
     )
     await office.ask("@Beta are you there?", beta)  # from this Alpha learns under which id it may mention Beta
     await until(
@@ -261,7 +261,7 @@ async def test_the_card_of_a_post_is_replaced_in_the_chat_and_in_the_record(offi
 async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_back(office: Office) -> None:
     alpha = office.app("Alpha")
     outbox = Outbox(office.store.base_dir)
-    await office.start(office.agent(alpha, ScriptedResponder([Line("no")]), posts=Posts(outbox)))
+    await office.start(office.agent(alpha, ScriptedResponder([ScriptLine("no")]), posts=Posts(outbox)))
     button = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
     post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?", button))
     status = await outbox.wait_sent(post, PATIENCE)
@@ -278,7 +278,7 @@ async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_b
 
 async def test_the_webhook_drives_the_runner_as_the_long_connection_does(office: Office) -> None:
     alpha = office.app("Alpha")
-    agent = office.agent(alpha, ScriptedResponder([Line("over the webhook")]))
+    agent = office.agent(alpha, ScriptedResponder([ScriptLine("over the webhook")]))
     server = WebhookServer()
 
     def listen(on_event: Any, on_state: Any) -> WebhookSeat:

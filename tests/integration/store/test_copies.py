@@ -15,7 +15,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.files.layout import Layout, stem_of
-from nanobot_transcript.store.jsonl.duplicates import Places
+from nanobot_transcript.store.jsonl.duplicates import IdPlaces
 from nanobot_transcript.store.jsonl.lines import line_at
 from nanobot_transcript.store.jsonl.segments import Segments
 
@@ -119,9 +119,9 @@ def test_without_an_index_only_what_stands_near_is_looked_through(make_store: Ma
     assert segment is not None
     with segment:
         end = segment.end()
-        assert len(Places(segments, 2000).of(segment, "om_199", end)) == 1
-        assert Places(segments, 2000).of(segment, "om_3", end) == []
-        everything = Places(segments)
+        assert len(IdPlaces(segments, 2000).of(segment, "om_199", end)) == 1
+        assert IdPlaces(segments, 2000).of(segment, "om_3", end) == []
+        everything = IdPlaces(segments)
         for number in reversed(range(200)):
             (offset,) = everything.of(segment, f"om_{number}", end)
             assert f'"om_{number}"'.encode() in line_at(segment.descriptor, offset)

@@ -28,13 +28,13 @@ def run(code: str, *arguments: object) -> int:
 KILLED_WHILE_ITS_INDEX_GREW = """
 import os, sys
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.store.jsonl import idtable
-publish = idtable.IdTable.publish
+from nanobot_transcript.store.jsonl import id_table
+publish = id_table.IdTable.publish
 def die(self, path):
-    if len(self.words) > 2 * idtable.FIRST_CAPACITY + 8:
+    if len(self.words) > 2 * id_table.FIRST_CAPACITY + 8:
         os.kill(os.getpid(), 9)
     publish(self, path)
-idtable.IdTable.publish = die
+id_table.IdTable.publish = die
 store = GroupTranscriptStore(sys.argv[1])
 for number in range(5000):
     store.append("feishu:oc_shared", "user", str(number), "on_ada", f"om_{number}")

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
 
 OPTIONS = (Option("Ship it"), Option("Wait", "until Monday"), Option("2"))
 ASKED = Question("s", "1", "question", "Ship it now?", project="/srv/shop", agent="Claude")
@@ -16,7 +16,7 @@ STRICT = replace(ASKED, choices=(Choices("?", options=OPTIONS, custom=False),))
 SEVERAL = replace(ASKED, choices=(Choices("?", options=OPTIONS, multiple=True),))
 
 
-def texts(contents: list[Content]) -> list[str]:
+def texts(contents: list[AnswerContent]) -> list[str]:
     return [each.text for each in contents]
 
 
@@ -52,7 +52,7 @@ def test_a_chinese_question_gets_chinese_words() -> None:
 def test_an_agents_text_mentions_nobody_and_loads_no_picture() -> None:
     text = "<at id=all></at> ![x](http://a.example/p.png) <AT user_id='ou_1'>"
     question = replace(ASKED, text=text, choices=(Choices("?", options=(Option(text, text),)),), agent=text)
-    said = Inquiry(question, 1, 0.0, "answered", by=text, contents=(Content("text", text),))
+    said = Inquiry(question, 1, 0.0, "answered", by=text, contents=(AnswerContent("text", text),))
     for card in (
         question_card(question),
         closed_card(said),
@@ -135,7 +135,7 @@ def test_no_question_makes_a_card_that_the_platform_refuses(count: int, *, multi
     huge = replace(
         ASKED, text="问" * 1_000_000, agent="名" * 1000, choices=(Choices("?", options=options, multiple=multiple),)
     )
-    record = Inquiry(huge, 1, 0.0, "answered", by="名" * 1000, contents=(Content("text", "答" * 100_000),))
+    record = Inquiry(huge, 1, 0.0, "answered", by="名" * 1000, contents=(AnswerContent("text", "答" * 100_000),))
     for card in (question_card(huge), closed_card(record)):
         assert len(json.dumps(card, ensure_ascii=False).encode()) < 30 * 1024
 
@@ -159,9 +159,9 @@ def test_what_was_not_answered_says_why(state: Any, said: str) -> None:
 
 
 def test_what_was_answered_says_by_whom() -> None:
-    record = Inquiry(ONE, 1, 0.0, "answered", by="Ada", contents=(Content("text", "Wait"),))
+    record = Inquiry(ONE, 1, 0.0, "answered", by="Ada", contents=(AnswerContent("text", "Wait"),))
     assert closed_card(record)["body"]["elements"][-1]["content"] == "✅ Ada answered: Wait"
-    picture = replace(record, contents=(Content("image", data=b"1", mime_type="image/png"),))
+    picture = replace(record, contents=(AnswerContent("image", data=b"1", mime_type="image/png"),))
     assert "(a picture or a file)" in closed_card(picture)["body"]["elements"][-1]["content"]
 
 
@@ -176,18 +176,18 @@ def test_what_was_answered_says_by_whom() -> None:
 )
 def test_who_said_no_name_is_somebody(text: str, where: str, outcome: str) -> None:
     question = Question("s", "1", "question", text)
-    record = Inquiry(question, 1, 0.0, "answered", by=" ", where=where, contents=(Content("text", "1"),))
+    record = Inquiry(question, 1, 0.0, "answered", by=" ", where=where, contents=(AnswerContent("text", "1"),))
     assert closed_card(record)["body"]["elements"][-1]["content"] == outcome
 
 
 @pytest.mark.parametrize(
     ("by", "contents", "outcome"),
     [
-        ("Ada", (Content("text", "Ask operations."),), "⛔ Ada refused to answer. Ask operations."),
+        ("Ada", (AnswerContent("text", "Ask operations."),), "⛔ Ada refused to answer. Ask operations."),
         (" ", (), "⛔ Somebody refused to answer."),
     ],
 )
-def test_what_was_refused_says_by_whom_and_why(by: str, contents: tuple[Content, ...], outcome: str) -> None:
+def test_what_was_refused_says_by_whom_and_why(by: str, contents: tuple[AnswerContent, ...], outcome: str) -> None:
     card = closed_card(Inquiry(ASKED, 1, 0.0, "refused", by=by, contents=contents))
     assert card["body"]["elements"][-1]["content"] == outcome
     assert card["header"]["template"] == "grey"

@@ -21,7 +21,7 @@ from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
 
 CHAT = "feishu:oc_1"
 CHOICES = (Choices("?", options=(Option("Yes"), Option("No")), custom=False),)
@@ -138,7 +138,7 @@ async def test_an_answer_that_cannot_be_kept_is_passed_over(place: Place, caplog
         changed(place.folder / "hub" / "assistant.sqlite3", "DELETE FROM records WHERE id = 'lost'")
         assert place.press(lost)
         assert place.press(other, "2")
-        assert (await answered(place, "other")).contents == (Content("text", "No"),)
+        assert (await answered(place, "other")).contents == (AnswerContent("text", "No"),)
         await until(lambda: "cannot be kept" in caplog.text)
     assert caplog.text.count("cannot be kept") == 1
 
@@ -153,7 +153,7 @@ async def test_an_answer_that_nobody_foresaw_is_passed_over(
         message_id = await place.ask("1")
         assert place.outbox.offer_action(Action(message_id, {"option": option}, sender))
         assert place.press(message_id, "2")
-        assert (await answered(place, "1")).contents == (Content("text", "No"),)
+        assert (await answered(place, "1")).contents == (AnswerContent("text", "No"),)
     assert caplog.text.count("An answer cannot be kept") == 1
     assert error in caplog.text
 
@@ -180,7 +180,7 @@ async def test_who_is_told_how_to_answer_in_other_words_already_is_told_no_more(
         place.outbox.post(CHAT, "As an older version said it.", wants_answers=False, idempotency_key=key)
         assert place.outbox.offer_reply({**said, "reply_to": message_id})
         assert place.press(message_id)
-        assert (await answered(place, "1")).contents == (Content("text", "Yes"),)
+        assert (await answered(place, "1")).contents == (AnswerContent("text", "Yes"),)
 
 
 async def test_a_question_that_ends_is_not_brought_back_into_a_chat_that_was_erased(place: Place) -> None:
@@ -188,7 +188,7 @@ async def test_a_question_that_ends_is_not_brought_back_into_a_chat_that_was_era
         erased, other = await place.ask("erased"), await place.ask("other", chat="feishu:oc_2")
         assert place.outbox.forget(session_key=CHAT) == 1
         assert not place.press(erased)
-        await place.assistant.answer("s", "erased", [Content("text", "No")], by="Bo", where="web")
+        await place.assistant.answer("s", "erased", [AnswerContent("text", "No")], by="Bo", where="web")
         assert place.press(other)
         await answered(place, "other")
         await until(lambda: not place.wants_answers("other"))
@@ -217,7 +217,7 @@ async def test_a_question_that_is_refused_by_the_platform_ends_elsewhere(place: 
         assert job is not None
         place.outbox.failed(job, "this card cannot be shown", None)
         other = await place.ask("other")
-        await place.assistant.answer("s", "refused", [Content("text", "No")], by="Bo", where="web")
+        await place.assistant.answer("s", "refused", [AnswerContent("text", "No")], by="Bo", where="web")
         assert place.press(other)
         await answered(place, "other")
         shown: list[str] = []
@@ -257,7 +257,7 @@ async def test_a_question_that_ended_while_it_could_not_be_asked_is_not_left_ope
         place.members.busy = True
         await place.assistant.ask(question("1"))
         await until(lambda: place.members.asked)
-        await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")
+        await place.assistant.answer("s", "1", [AnswerContent("text", "No")], by="Bo", where="web")
         tried = place.members.asked
         await until(lambda: place.members.asked > tried + 1)
         place.members.busy = False
@@ -311,7 +311,7 @@ async def test_a_card_whose_hub_was_killed_before_it_showed_the_answer_is_closed
     async with place.running():
         await place.ask("1")
         await place.ask("open")
-    await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")
+    await place.assistant.answer("s", "1", [AnswerContent("text", "No")], by="Bo", where="web")
     if revised:
         place.outbox.revise(post_id("1"), {"a": "card"})
     async with place.running():
@@ -326,7 +326,7 @@ async def test_a_hub_that_stops_shows_what_has_ended(place: Place) -> None:
         for each in ids:
             await place.ask(each)
         for each in ids:
-            await place.assistant.answer("s", each, [Content("text", "No")], by="Bo", where="web")
+            await place.assistant.answer("s", each, [AnswerContent("text", "No")], by="Bo", where="web")
     assert not any(map(place.wants_answers, ids))
 
 
@@ -337,7 +337,7 @@ async def test_a_hub_stops_although_the_outbox_cannot_be_written(place: Place) -
         async with asyncio.timeout(PATIENCE), place.running():
             await place.ask("1")
             other.execute("BEGIN IMMEDIATE")
-            await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")
+            await place.assistant.answer("s", "1", [AnswerContent("text", "No")], by="Bo", where="web")
         assert place.wants_answers("1")
         other.execute("ROLLBACK")
     async with place.running():

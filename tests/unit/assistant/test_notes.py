@@ -15,7 +15,7 @@ from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.questions.notes import Lent
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Event, HistoryQuery, Question
+from transcript_mcp.assistant.questions.values import HistoryQuery, Question, QuestionEvent
 
 ALPHA = Question("s", "", "question", "", project="/p", agent="Alpha")
 
@@ -33,7 +33,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.news: list[Event] = []
+        self.news: list[QuestionEvent] = []
         self.assistant = self.start()
 
     def start(self, lease: float = 60.0) -> Assistant:

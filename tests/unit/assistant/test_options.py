@@ -4,7 +4,7 @@ import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.questions.options import check_answer
-from transcript_mcp.assistant.questions.values import Choices, Content, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Option, Question
 
 
 def choice(*labels: str, header: str = "", multiple: bool = False, custom: bool = False) -> Choices:
@@ -16,8 +16,8 @@ SEVERAL = (choice("a", "a, b", "b", multiple=True),)
 FORM = (choice("red", "blue", header="Colour"), choice("S", "L", header="Size", multiple=True))
 
 
-def answer(choices: tuple[Choices, ...], *contents: str | Content) -> None:
-    said = [Content("text", each) if isinstance(each, str) else each for each in contents]
+def answer(choices: tuple[Choices, ...], *contents: str | AnswerContent) -> None:
+    said = [AnswerContent("text", each) if isinstance(each, str) else each for each in contents]
     check_answer(Question("s", "q1", "question", "Which?", choices=choices), said)
 
 
@@ -32,7 +32,7 @@ def answer(choices: tuple[Choices, ...], *contents: str | Content) -> None:
         (ONE, ["grey"]),
         (ONE, ["Q: Which?\nA: red"]),
         (ONE, ["[before] Q: Which?\nA: grey\n\n[after]"]),
-        (ONE, ["red", Content("image", data=b"x")]),
+        (ONE, ["red", AnswerContent("image", data=b"x")]),
         (SEVERAL, ["a"]),
         (SEVERAL, ["b, a"]),
         (SEVERAL, ["a, b, a, b"]),
@@ -46,7 +46,7 @@ def answer(choices: tuple[Choices, ...], *contents: str | Content) -> None:
     ],
 )
 def test_what_pages_groups_and_forms_say_of_options_is_taken(
-    choices: tuple[Choices, ...], contents: list[str | Content]
+    choices: tuple[Choices, ...], contents: list[str | AnswerContent]
 ) -> None:
     answer(choices, *contents)
 
@@ -59,7 +59,7 @@ def test_what_pages_groups_and_forms_say_of_options_is_taken(
         (ONE, ["red\n\nbut not too much"]),
         (ONE, ["red", "red"]),
         (ONE, ["reddish"]),
-        (ONE, [Content("image", data=b"x")]),
+        (ONE, [AnswerContent("image", data=b"x")]),
         (ONE, ["Q: Which?\nA: neither"]),
         (SEVERAL, ["a, c"]),
         (SEVERAL, ["a", "c"]),
@@ -69,7 +69,9 @@ def test_what_pages_groups_and_forms_say_of_options_is_taken(
         (FORM, ["Colour: red\n\nas you like"]),
     ],
 )
-def test_anything_else_is_refused_with_the_options(choices: tuple[Choices, ...], contents: list[str | Content]) -> None:
+def test_anything_else_is_refused_with_the_options(
+    choices: tuple[Choices, ...], contents: list[str | AnswerContent]
+) -> None:
     with pytest.raises(InvalidQuestionError) as refused:
         answer(choices, *contents)
     assert choices[0].options[0].label in refused.value.hint

@@ -16,7 +16,7 @@ from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.store import End
 from transcript_mcp.assistant.questions.tables import SCHEMA
-from transcript_mcp.assistant.questions.values import Content, Ending, HistoryQuery, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Ending, HistoryQuery, Question
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ async def ask(store: SqlQuestionStore, *ids: str) -> None:
 
 
 async def answer(store: SqlQuestionStore, *ids: str) -> None:
-    texts = {each: (Content("text", f"周五 noon, {each}"),) for each in ids}
+    texts = {each: (AnswerContent("text", f"周五 noon, {each}"),) for each in ids}
     await store.end_all([End("s", each, Ending("answered", "Ada", "web", text)) for each, text in texts.items()])
 
 
@@ -59,7 +59,7 @@ async def test_an_answer_is_found_at_once_by_its_words_and_those_of_its_question
 
 async def test_answers_to_questions_that_wait_here_are_found_too(store: SqlQuestionStore, tmp_path: Path) -> None:
     known = [(await store.put(Question("s", each, "question", f"部署 {each}?"), "waiting"))[0] for each in "abc"]
-    text = (Content("text", "周五 noon"),)
+    text = (AnswerContent("text", "周五 noon"),)
     endings = [Ending("answered", "Ada", "web", text), Ending("answered", "Ada", "web", text), Ending("timeout")]
     await store.end_all([End("s", each.question.id, end, each) for each, end in zip(known, endings, strict=True)])
     assert unindexed(tmp_path) == 2
@@ -74,7 +74,7 @@ async def test_a_question_that_somebody_set_back_is_answered_again_before_the_fi
     await answer(store, "q1")
     with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection, connection:
         connection.execute("UPDATE records SET state = 'waiting', answer = ''")
-    again = Ending("answered", "Bo", "web", (Content("text", "周六"),))
+    again = Ending("answered", "Bo", "web", (AnswerContent("text", "周六"),))
     (ended,) = await store.end_all([End("s", "q1", again, waiting if known else None)])
     assert not isinstance(ended, Exception)
     assert ended is not None
@@ -127,7 +127,7 @@ async def test_large_answers_are_indexed_a_few_at_a_time_and_by_their_beginning(
     await ask(store, *ids)
     for each in ids:
         words = (f"begin{each}", f"{'word ' * 30_000} end{each}", "x" * 2_000_000)
-        contents = tuple(Content("text", word) for word in words)
+        contents = tuple(AnswerContent("text", word) for word in words)
         await store.end_all([End("s", each, Ending("answered", "Ada", "web", contents))])
     await ask(store, "another")
     assert unindexed(tmp_path) == 3
@@ -220,7 +220,9 @@ async def test_a_question_that_is_asked_waits_for_few_words_of_others(store: Sql
     long = "x" * 200_000
     for each in ("q1", "q2"):
         await store.put(Question("s", each, "question", long), "waiting")
-    answers = [End("s", each, Ending("answered", "Ada", "web", (Content("text", long),))) for each in ("q1", "q2")]
+    answers = [
+        End("s", each, Ending("answered", "Ada", "web", (AnswerContent("text", long),))) for each in ("q1", "q2")
+    ]
     await store.end_all(answers)
     await ask(store, "another")
     assert unindexed(tmp_path) == 1

@@ -11,7 +11,7 @@ from transcript_mcp.assistant.protocol import proto, wire
 from transcript_mcp.assistant.protocol.screens import Screen, Screens
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Content, Event, GivenAnswer, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, GivenAnswer, Question, QuestionEvent
 from transcript_mcp.door.identity import Tokens
 
 TOKEN = "test-token"
@@ -60,7 +60,7 @@ async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_b
     await logged_in(screens, heard)
     scope, tell = tokens.asking(TOKEN).scopes[0], screens._tell_ending
 
-    def fails_for_the_first(event: Event) -> None:
+    def fails_for_the_first(event: QuestionEvent) -> None:
         if event.record.question.id == "q1":
             raise ZeroDivisionError
         tell(event)
@@ -68,7 +68,7 @@ async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_b
     monkeypatch.setattr(screens, "_tell_ending", fails_for_the_first)
     for each in ("q1", "q2"):
         await assistant.ask(Question(scope, each, "question", "Deploy?", said_as="AskQuestion", timeout=60))
-    text = (Content("text", "ok"),)
+    text = (AnswerContent("text", "ok"),)
     await assistant.answer_all([GivenAnswer(scope, each, text, "Ada", "web", "") for each in ("q1", "q2")])
     await until(lambda: ("AskQuestionReplyNotification", "q2") in told(heard))
     assert ("AskQuestionReplyNotification", "q1") not in told(heard)

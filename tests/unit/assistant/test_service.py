@@ -21,19 +21,19 @@ from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.questions.values import (
+    AnswerContent,
     AnswerOutcome,
     Choices,
-    Content,
-    Event,
     GivenAnswer,
     HistoryQuery,
     Inquiry,
     Option,
     Question,
+    QuestionEvent,
 )
 
 ASKED = Question("s", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", agent="Alpha", timeout=60)
-OK = (Content("text", "ok"),)
+OK = (AnswerContent("text", "ok"),)
 
 
 def other(**changes: Any) -> Question:
@@ -79,7 +79,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.news: list[Event] = []
+        self.news: list[QuestionEvent] = []
         self.opened: list[Assistant] = []
 
     def start(self, **options: float) -> Assistant:
@@ -134,7 +134,7 @@ async def test_an_answer_that_is_too_late_is_told_who_was_first(place: Place) ->
     assistant = place.start()
     await assistant.ask(ASKED)
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
-    late = await assistant.answer("s", "q1", (Content("text", "no"),), by="Bo", where="web")
+    late = await assistant.answer("s", "q1", (AnswerContent("text", "no"),), by="Bo", where="web")
     assert (late.accepted, late.record.by) == (False, "Ada")
     assert place.kinds().count("answered") == 1
 
@@ -145,7 +145,7 @@ async def test_an_answer_that_is_none_of_the_options_leaves_the_question_open(pl
     with pytest.raises(InvalidQuestionError, match="options"):
         await assistant.answer("s", "q1", OK, by="Ada", where="web")
     assert (await assistant.wait("s", "q1", 0)).state == "waiting"
-    assert (await assistant.answer("s", "q1", (Content("text", "blue"),), by="Ada", where="web")).accepted
+    assert (await assistant.answer("s", "q1", (AnswerContent("text", "blue"),), by="Ada", where="web")).accepted
     assert not (await assistant.answer("s", "q1", OK, by="Bo", where="web")).accepted
 
 
@@ -354,7 +354,7 @@ async def test_what_is_said_twice_to_such_a_report_by_one_person_is_one_message(
         await assistant.ask(other(id=report, kind="report", expects=False))
         for by in ("Ada", "Ada", "Bo"):
             assert (await assistant.answer("s", report, OK, by=by, where="web")).accepted
-    await assistant.answer("s", "q1", (Content("text", "other words"),), by="Ada", where="web")
+    await assistant.answer("s", "q1", (AnswerContent("text", "other words"),), by="Ada", where="web")
     assert place.kinds().count("message") == 5
 
 
@@ -463,7 +463,7 @@ async def test_nobody_has_more_open_than_a_page_can_be_sent(place: Place) -> Non
 async def test_a_listener_that_fails_hinders_nobody(place: Place) -> None:
     assistant = place.start()
 
-    def fail(_event: Event) -> None:
+    def fail(_event: QuestionEvent) -> None:
         raise RuntimeError("no")
 
     assistant.listen(fail)
@@ -594,7 +594,7 @@ async def test_news_reach_everybody_also_where_one_listener_fails(
 ) -> None:
     assistant, heard = place.start(), list[str]()
 
-    def fails(_event: Event) -> None:
+    def fails(_event: QuestionEvent) -> None:
         raise ZeroDivisionError
 
     assistant.listen(fails)

@@ -15,7 +15,7 @@ from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Option, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
 from transcript_mcp.assistant.server import build_server, questions_of
 from transcript_mcp.assistant.tools import ToolOptions, form_of, said_in
 from transcript_mcp.door.identity import Tokens
@@ -40,12 +40,12 @@ class Desk:
         await until(lambda: self.assistant._holding.records(None))
         return next(iter(await self.assistant.waiting(self.scope)))
 
-    async def answer(self, *contents: Content) -> None:
+    async def answer(self, *contents: AnswerContent) -> None:
         """Answer it."""
         record = await self.waiting()
         await self.assistant.answer(self.scope, record.question.id, contents, by="Ada", where="web")
 
-    async def answered(self, tool: str, *contents: Content, **arguments: Any) -> Answer:
+    async def answered(self, tool: str, *contents: AnswerContent, **arguments: Any) -> Answer:
         """What a tool says when a person answers so."""
         calling = asyncio.create_task(self.client.call(tool, **arguments))
         await self.answer(*contents)
@@ -69,11 +69,11 @@ def test_the_tools_of_the_plan_have_its_parameters(tmp_path: Path) -> None:
 
 
 async def test_a_question_waits_for_the_answer_of_a_person(desk: Desk) -> None:
-    answer = await desk.answered("ask_question", Content("text", "周三"), question="哪天发布？", **SHOP)
+    answer = await desk.answered("ask_question", AnswerContent("text", "周三"), question="哪天发布？", **SHOP)
     assert (answer.text, answer.is_error) == ("周三", False)
 
 
-PICTURE = Content("image", data=b"\x89PNG", mime_type="image/png")
+PICTURE = AnswerContent("image", data=b"\x89PNG", mime_type="image/png")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ async def test_who_refuses_ends_the_call_with_an_error_in_their_words(
 ) -> None:
     calling = asyncio.create_task(desk.client.call(tool, **said, **SHOP))
     record = await desk.waiting()
-    contents = (Content("text", "Ask operations."), PICTURE)
+    contents = (AnswerContent("text", "Ask operations."), PICTURE)
     await desk.assistant.answer(desk.scope, record.question.id, contents, by="Ada", where="web", refuses=True)
     answer = await asyncio.wait_for(calling, PATIENCE)
     assert (answer.text, answer.is_error) == ("Ask operations.", True)
@@ -122,21 +122,21 @@ async def test_the_person_is_shown_what_the_agent_said_of_itself(desk: Desk) -> 
     (choice,) = question.choices
     assert ([each.label for each in choice.options], choice.multiple, choice.custom) == (["red", "蓝"], True, False)
     assert (question.agent, question.client, question.project) == ("Alpha", "in-memory", "/srv/shop")
-    await desk.answer(Content("text", "red"))
+    await desk.answer(AnswerContent("text", "red"))
     await asyncio.wait_for(calling, PATIENCE)
 
 
 async def test_pictures_and_files_are_handed_over_as_content(desk: Desk) -> None:
     answer = await desk.answered(
         "ask_question",
-        Content("text", "see"),
-        Content("image", data=b"\x89PNG", mime_type="image/png"),
-        Content("audio", data=b"RIFF", mime_type="audio/wav"),
-        Content("file", data=b"\0\1", mime_type="application/zip", uri="my files/a b.zip"),
-        Content(
+        AnswerContent("text", "see"),
+        AnswerContent("image", data=b"\x89PNG", mime_type="image/png"),
+        AnswerContent("audio", data=b"RIFF", mime_type="audio/wav"),
+        AnswerContent("file", data=b"\0\1", mime_type="application/zip", uri="my files/a b.zip"),
+        AnswerContent(
             "file", data="计划".encode(), mime_type="text/markdown", uri="attachment://file/%E8%AE%A1%E5%88%92%201.md"
         ),
-        Content("file", data=b"", mime_type="text/plain", uri="50%25.txt"),
+        AnswerContent("file", data=b"", mime_type="text/plain", uri="50%25.txt"),
         question="?",
         **SHOP,
     )
@@ -152,10 +152,10 @@ async def test_pictures_and_files_are_handed_over_as_content(desk: Desk) -> None
 
 async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -> None:
     desk = Desk(tmp_path, max_attachment=10)
-    large = Content("file", data=b"x" * 11, mime_type="x/y", uri="big.bin")
+    large = AnswerContent("file", data=b"x" * 11, mime_type="x/y", uri="big.bin")
     answer = await desk.answered("ask_question", large, question="?", **SHOP)
     assert "big.bin: 11 bytes" in answer.text
-    large = Content("file", data=b"x" * 11, mime_type="x/y", uri="attachment://file/%E7%AC%94%E8%AE%B0.txt")
+    large = AnswerContent("file", data=b"x" * 11, mime_type="x/y", uri="attachment://file/%E7%AC%94%E8%AE%B0.txt")
     answer = await desk.answered("ask_question", large, question="?", **SHOP)
     assert "(笔记.txt: 11 bytes" in answer.text
     desk.assistant.close()
@@ -179,7 +179,7 @@ async def test_a_client_that_waits_is_told_how_long_it_has_waited(desk: Desk) ->
     ((seconds, _, message), *_) = desk.client.progressed
     assert 12 <= seconds < 600
     assert message == "Waiting for a person to answer."
-    await desk.answer(Content("text", "ok"))
+    await desk.answer(AnswerContent("text", "ok"))
     assert (await asyncio.wait_for(asking, PATIENCE)).text == "ok"
 
 
@@ -216,7 +216,7 @@ async def test_a_client_with_short_limits_comes_back_for_the_answer(desk: Desk) 
     answer = await desk.client.call("ask_question", question="?", wait=0, id="mine", **SHOP)
     assert 'id="mine"' in answer.text
     assert "Nobody has answered yet" in (await desk.client.call("get_answer", id="mine", wait=0)).text
-    await desk.answer(Content("text", "ok"))
+    await desk.answer(AnswerContent("text", "ok"))
     assert (await desk.client.call("get_answer", id="mine")).text == "ok"
     assert (await desk.client.call("ask_question", question="?", id="mine", **SHOP)).text == "ok"
 
@@ -224,7 +224,7 @@ async def test_a_client_with_short_limits_comes_back_for_the_answer(desk: Desk) 
 async def test_a_report_returns_at_once_unless_it_wants_to_be_confirmed(desk: Desk) -> None:
     answer = await asyncio.wait_for(desk.client.call("task_finish", summary="Done.", **SHOP), PATIENCE)
     assert answer.text == "People have been told."
-    confirmed = await desk.answered("work_report", Content("text", "good"), summary="Done.", confirm=True, **SHOP)
+    confirmed = await desk.answered("work_report", AnswerContent("text", "good"), summary="Done.", confirm=True, **SHOP)
     assert confirmed.text == "good"
 
 

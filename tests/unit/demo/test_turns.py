@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.demo.turns import Turns
+from nanobot_transcript.demo.turns import DemoTurns
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
 from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
@@ -24,7 +24,7 @@ class Talk:
         self.alpha, self.beta = self.feishu.add_app("Alpha"), self.feishu.add_app("Beta")
         self.ada = self.feishu.add_person("Ada")
         self.group = self.feishu.add_group("Team", [self.ada, self.alpha, self.beta])
-        self.turns = Turns(Record.open(store.base_dir), KEY, [self.alpha, self.beta])
+        self.turns = DemoTurns(Record.open(store.base_dir), KEY, [self.alpha, self.beta])
 
     async def person(self, text: str) -> Message:
         message = await self.feishu.say(self.group, self.ada, text, wait=False)

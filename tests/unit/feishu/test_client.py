@@ -26,7 +26,7 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.client import Connections, FeishuClient
-from transcript_channels.feishu.responses import Answer, decode, failure
+from transcript_channels.feishu.responses import ApiAnswer, decode, failure
 from transcript_channels.feishu.retries import Patience
 
 PATH = "/open-apis/im/v1/chats"
@@ -439,7 +439,7 @@ async def test_a_scope_the_platform_does_not_name_is_named_by_the_caller(api, cl
     ],
 )
 def test_each_code_of_the_platform_has_its_error(code: int, kind: type[PlatformError]) -> None:
-    error = failure(Answer(400, {"code": code, "msg": "why"}, {"x-tt-logid": "L1"}), "cli_a", "https://console")
+    error = failure(ApiAnswer(400, {"code": code, "msg": "why"}, {"x-tt-logid": "L1"}), "cli_a", "https://console")
     assert type(error) is kind
     assert (error.platform_code, error.status, error.log_id) == (code, 400, "L1")
     assert str(code) in str(error)
@@ -449,7 +449,7 @@ def test_each_code_of_the_platform_has_its_error(code: int, kind: type[PlatformE
 @pytest.mark.parametrize(("status", "code"), [(400, 987654), (400, 99991663), (502, None)])
 def test_an_error_repeats_what_the_platform_said(status: int, code: int | None) -> None:
     body = {"msg": "Bad\n luck."} | ({} if code is None else {"code": code})
-    assert ": Bad luck)" in str(failure(Answer(status, body, {}), "cli_a", "https://console"))
+    assert ": Bad luck)" in str(failure(ApiAnswer(status, body, {}), "cli_a", "https://console"))
 
 
 @pytest.mark.parametrize("base_url", ["", "open.feishu.cn", "ftp://open.feishu.cn", "http://"])
@@ -471,7 +471,7 @@ JSON = st.recursive(
 
 @given(body=st.dictionaries(st.sampled_from(["code", "msg", "data", "error"]), JSON), status=st.integers(200, 599))
 def test_any_answer_becomes_one_of_our_errors(body, status) -> None:
-    answer = Answer(status, body)
+    answer = ApiAnswer(status, body)
     if not answer.ok:
         error = failure(answer, "cli_a", "https://console", ["a:b"])
         assert isinstance(error, PlatformError)

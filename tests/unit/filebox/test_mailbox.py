@@ -17,7 +17,7 @@ from nanobot_transcript.errors import (
     MailNotFoundError,
     UnknownAgentError,
 )
-from transcript_mcp.filebox import Mailbox, Query
+from transcript_mcp.filebox import Mailbox, MailQuery
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 NAME = "2025-06-30_0815-BR-slow-1b1d8fc0.md"
@@ -794,7 +794,9 @@ def test_a_mail_with_an_odd_name_can_be_dealt_with_under_the_name_that_is_shown(
     assert [listed.file] == dev.names("inbox")
     assert dev.read("inbox", listed.file).text
     assert dev.page("inbox", unread=True).mails == []
-    assert [found.mail.file for found in dev.search(Query("mail" if mail == "no mail" else "planted"))] == [listed.file]
+    assert [found.mail.file for found in dev.search(MailQuery("mail" if mail == "no mail" else "planted"))] == [
+        listed.file
+    ]
     if mail == "whole":
         assert dev.send("qa_agent", "ACK", "", "reply", ID).file == listed.file
         dev = office.mailbox("qa_agent")
@@ -822,7 +824,7 @@ def test_what_is_too_large_for_a_mail_is_told_of_and_not_read(office: Office) ->
     dev = office.mailbox("dev_agent")
     problems = {mail.file: mail.problem for mail in dev.page("inbox", unread=True).mails}
     assert problems == {small.file: "", NAME: "is too large: 3,221,225,472 bytes"}
-    assert {found.mail.file: found.snippet for found in dev.search(Query("needle"))}[NAME] == (
+    assert {found.mail.file: found.snippet for found in dev.search(MailQuery("needle"))}[NAME] == (
         "It is too large to be searched."
     )
     for call in (

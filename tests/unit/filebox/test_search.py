@@ -4,7 +4,7 @@ import pytest
 from support.mailboxes import Office
 
 from nanobot_transcript.errors import InvalidMailError
-from transcript_mcp.filebox import Mailbox, Query
+from transcript_mcp.filebox import Mailbox, MailQuery
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def dev(office: Office) -> Mailbox:
 
 
 def titles(mailbox: Mailbox, **query: object) -> list[str]:
-    return [found.mail.title for found in mailbox.search(Query(**query))]  # type: ignore[arg-type]
+    return [found.mail.title for found in mailbox.search(MailQuery(**query))]  # type: ignore[arg-type]
 
 
 def test_words_are_found_in_any_case_and_box_the_newest_first(dev: Mailbox) -> None:
@@ -43,7 +43,7 @@ def test_headers_narrow_it_down(dev: Mailbox) -> None:
 
 
 def test_what_is_found_says_where_and_shows_the_words(dev: Mailbox) -> None:
-    (found,) = dev.search(Query(text="endpoint"))
+    (found,) = dev.search(MailQuery(text="endpoint"))
     assert found.box == "inbox"
     assert "The users endpoint takes" in found.snippet
 
@@ -53,24 +53,24 @@ def test_the_line_that_was_written_is_shown_and_not_the_header(office: Office) -
     office.mailbox("qa_agent").send("dev_agent", "BR", "API of dev_agent", lines)
     dev = office.mailbox("dev_agent")
     for text in ("api", "dev_agent", "noon API", "API noon"):
-        assert dev.search(Query(text=text))[0].snippet.startswith("the api of dev_agent is slow since noon")
-    (found,) = dev.search(Query(text="original"))
+        assert dev.search(MailQuery(text=text))[0].snippet.startswith("the api of dev_agent is slow since noon")
+    (found,) = dev.search(MailQuery(text="original"))
     assert found.snippet.startswith("**Original Sender:** qa_agent")
 
 
 def test_no_more_are_looked_for_than_asked(dev: Mailbox) -> None:
-    assert len(dev.search(Query(text="api"), limit=2)) == 2
+    assert len(dev.search(MailQuery(text="api"), limit=2)) == 2
 
 
 def test_a_mail_that_cannot_be_understood_is_found_by_its_words(office: Office, dev: Mailbox) -> None:
     (office.folder("dev_agent", "inbox") / "note.md").write_text("a needle in hay")
-    (found,) = dev.search(Query(text="needle"))
+    (found,) = dev.search(MailQuery(text="needle"))
     assert found.mail.problem
 
 
 def test_letters_that_grow_when_folded_do_no_harm(office: Office, dev: Mailbox) -> None:
     office.mailbox("qa_agent").send("dev_agent", "INFO", "mail", "ß" * 300 + " needle İ")
-    assert len(dev.search(Query(text="needle i\u0307"))) == 1
+    assert len(dev.search(MailQuery(text="needle i\u0307"))) == 1
 
 
 def test_a_box_that_does_not_exist_is_an_error(dev: Mailbox) -> None:

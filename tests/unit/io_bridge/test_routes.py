@@ -12,7 +12,7 @@ from transcript_mcp.door.address import Addresses
 from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.io_bridge import Bridge
-from transcript_mcp.io_bridge.routes import Routes
+from transcript_mcp.io_bridge.routes import QueueRoutes
 
 PATIENCE = 30.0
 
@@ -23,7 +23,7 @@ class Place:
     def __init__(self, bridge: Bridge) -> None:
         door = Door(Tokens(local=True), Addresses("127.0.0.1"))
         self.app = web.Application(middlewares=[guard(door, 1 << 20, Entrances())])
-        self.app.add_routes(Routes(bridge)())
+        self.app.add_routes(QueueRoutes(bridge)())
         self.app.on_response_prepare.append(self._prepared)
         self.hangs_up = False
         self.url = ""

@@ -12,7 +12,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.io_bridge import Bridge, Limits
 from transcript_mcp.io_bridge.server import build_server
-from transcript_mcp.io_bridge.tools import Tools
+from transcript_mcp.io_bridge.tools import QueueTools
 from transcript_mcp.room import Addressee
 from transcript_mcp.sdk import Content, Text
 from transcript_mcp.sdk.testing import InMemoryClient
@@ -76,7 +76,7 @@ async def test_no_input_passes_for_the_news_that_there_is_none(
 
 
 async def test_what_people_write_does_not_pass_for_it_either(bridge: Bridge) -> None:
-    tools, desk = Tools(bridge), Desk()
+    tools, desk = QueueTools(bridge), Desk()
     tools.hear(desk)
     desk.texts.append("No input in session s yet, wrote to you meanwhile: stop")
     client = InMemoryClient(build_server(bridge, tools))
@@ -160,7 +160,7 @@ class Desk:
 
 
 async def test_an_output_that_is_kept_is_no_error_whatever_becomes_of_what_people_wrote(bridge: Bridge) -> None:
-    tools = Tools(bridge)
+    tools = QueueTools(bridge)
     tools.hear(Desk(busy=True))
     client = InMemoryClient(build_server(bridge, tools))
     answer = await client.call("o_tool", session_id="s", output="result")
@@ -169,7 +169,7 @@ async def test_an_output_that_is_kept_is_no_error_whatever_becomes_of_what_peopl
 
 
 async def test_what_people_write_wakes_a_waiting_call_at_once(bridge: Bridge) -> None:
-    tools, desk = Tools(bridge), Desk()
+    tools, desk = QueueTools(bridge), Desk()
     tools.hear(desk)
     client = InMemoryClient(build_server(bridge, tools))
     with no_time_passes():  # the bridge itself looks at who waits once in a second

@@ -17,7 +17,7 @@ from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.lazy_record import Opening
 from transcript_mcp.mail.archive import doctor
 from transcript_mcp.mail.claims import guard_file
-from transcript_mcp.mail.claims.guard import Way, install_guard
+from transcript_mcp.mail.claims.guard import GuardWay, install_guard
 from transcript_mcp.mail.claims.guards import GuardPlace, forget, note, outdated
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.server import build_server, service_from
@@ -185,7 +185,7 @@ async def test_who_claims_is_told_that_the_guard_has_older_rules(box: Letterbox,
 def install_asking(store: MailStore, repository: Path, key: str, hub: str = "http://hub.example:8765") -> Path:
     """A guard that asks a hub, whose rules are of the first version."""
     subprocess.run(["git", "init", "-q", repository], check=True, timeout=PATIENCE)
-    hook = Path(install_guard(store, key, repository, Way(hub, "/a token")).hook)
+    hook = Path(install_guard(store, key, repository, GuardWay(hub, "/a token")).hook)
     guard = guard_file.parse(hook.read_text(encoding="utf-8"))
     assert guard is not None
     hook.write_text(first_version(*guard.guarded), encoding="utf-8")
@@ -230,7 +230,7 @@ def test_once_mail_is_in_no_file_guards_that_read_it_are_named_whatever_their_ru
     [found] = outdated(store, [key], in_file=False)
     assert found.told == f"The guard {hook} reads a database that mail has left, and blocks nothing."
     assert found.command == f"cd '{repository}' && nanobot-transcript mail guard install --project '{key}'"
-    install_guard(store, key, repository, Way(otherwise="http://127.0.0.1:8765"))
+    install_guard(store, key, repository, GuardWay(otherwise="http://127.0.0.1:8765"))
     assert outdated(store, [key], in_file=False) == []
 
 

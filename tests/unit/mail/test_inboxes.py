@@ -23,7 +23,7 @@ from transcript_mcp.mail.messages import inboxes
 from transcript_mcp.mail.messages.drafts import checked
 from transcript_mcp.mail.messages.letters import addressed, put
 from transcript_mcp.mail.messages.summary import summarize_letters
-from transcript_mcp.mail.values import Delivery, Draft, InboxQuery, Letter, MailOptions, Page, Thread
+from transcript_mcp.mail.values import Delivery, Draft, InboxQuery, Letter, LetterPage, LetterThread, MailOptions
 from transcript_mcp.mail.views import shown_letter
 
 
@@ -91,14 +91,14 @@ def fill(box: Letterbox, count: int, **fields: Any) -> list[str]:
 
 
 def pages(
-    read: Callable[[str | None], Page[Any] | Thread], meanwhile: Callable[[], object] = lambda: None
+    read: Callable[[str | None], LetterPage[Any] | LetterThread], meanwhile: Callable[[], object] = lambda: None
 ) -> list[Any]:
     """All pages, one behind the other, with what happens between them; each says rightly how many there are more."""
     found: list[list[Any]] = []
     left, before = [], None
     while True:
         page = read(before)
-        found.append(list(page.letters[::-1] if isinstance(page, Thread) else page))
+        found.append(list(page.letters[::-1] if isinstance(page, LetterThread) else page))
         left.append((len(found[-1]), page.more))
         meanwhile()
         before = page.before

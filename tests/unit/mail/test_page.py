@@ -5,12 +5,14 @@ from unit.mail.conftest import on_both
 
 from transcript_mcp.mail import page
 from transcript_mcp.mail.page import RecentThread
-from transcript_mcp.mail.values import Draft, Page
+from transcript_mcp.mail.values import Draft, LetterPage
 
 
-def threads(box: Letterbox, project: str = BACKEND, limit: int = 100, before: str | None = None) -> Page[RecentThread]:
+def threads(
+    box: Letterbox, project: str = BACKEND, limit: int = 100, before: str | None = None
+) -> LetterPage[RecentThread]:
     key = box.mail.project(project).id
-    return box.mail.reader.read(lambda db: page.conversations(db, key, limit, before), Page())
+    return box.mail.reader.read(lambda db: page.conversations(db, key, limit, before), LetterPage())
 
 
 @on_both

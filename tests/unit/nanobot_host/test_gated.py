@@ -13,7 +13,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.turns import AnswerClaims
-from transcript_channels.nanobot_host.gatekeeper import Turn
+from transcript_channels.nanobot_host.gatekeeper import PossibleTurn
 from transcript_channels.nanobot_host.host import Host
 
 KEY = "feishu:oc_1"
@@ -280,7 +280,7 @@ async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_not
     async def begin(decided: bool) -> None:
         begun.append(decided)
 
-    await here.host.gatekeeper.admit(Turn(here.channel._transcript_bot, KEY, entry, begin, recorded=True))
+    await here.host.gatekeeper.admit(PossibleTurn(here.channel._transcript_bot, KEY, entry, begin, recorded=True))
     assert begun == []
     noted = FileDecisionLog(here.host.record.store.base_dir).read(KEY, entry["message_id"])
     assert [(one["respond"], one["reason"]) for one in noted] == [(True, "named"), (False, "hop_limit")]

@@ -13,7 +13,7 @@ from support.waiting import until
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.files.layout import stem_of
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.outbound import Address, Outgoing
+from transcript_channels.nanobot_host.outbound import Outgoing, WatchedId
 
 KEY = "feishu:oc_1"
 TURN = {"message_id": "om_ask", "chat_type": "group"}
@@ -152,7 +152,7 @@ async def test_a_send_into_a_chat_while_another_is_under_way_keeps_its_own_id(ho
 
     def interleave() -> None:
         client.before_answer = lambda: None
-        address = Address("oc_1", Outgoing("oc_1"))
+        address = WatchedId("oc_1", Outgoing("oc_1"))
         inner.append(channel._deliver(address, None, "text", json.dumps({"text": "other"})))
 
     client.before_answer = interleave
@@ -268,7 +268,7 @@ async def test_streams_that_never_end_do_not_pile_up(host: Host, channel: Any) -
 
 
 def test_an_address_is_copied_as_a_plain_id() -> None:
-    address = Address("oc_1", Outgoing("oc_1"))
+    address = WatchedId("oc_1", Outgoing("oc_1"))
     for twin in (copy.deepcopy(address), copy.copy(address), pickle.loads(pickle.dumps(address)), str(address)):
         assert type(twin) is str
         assert twin == "oc_1"

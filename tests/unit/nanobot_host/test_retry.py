@@ -12,7 +12,7 @@ from support.waiting import PATIENCE, until
 
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import PARTS, channel_class
-from transcript_channels.nanobot_host.retry import Asking
+from transcript_channels.nanobot_host.retry import PlatformQuestions
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def started(host: Host) -> Any:
     """``started(2)``: a channel whose platform does not say twice who the bot is."""
 
     def start(silent: int) -> Any:
-        host.asking = Asking(delays=(0.0,))
+        host.asking = PlatformQuestions(delays=(0.0,))
         channel = channel_class(StubChannel, host, frozenset({"names", "outbound"}))({})
         channel._client = FakeClient()
         channel._client.silent = silent
@@ -58,7 +58,7 @@ async def test_a_channel_that_was_stopped_or_is_gone_asks_no_more(host: Host, st
 
 
 async def test_one_question_is_asked_once_at_a_time_and_an_error_ends_it(caplog: pytest.LogCaptureFixture) -> None:
-    asking, asked, may = Asking(delays=(0.0,)), list[str](), threading.Event()
+    asking, asked, may = PlatformQuestions(delays=(0.0,)), list[str](), threading.Event()
 
     def answered() -> bool:
         asked.append("x")
@@ -76,7 +76,7 @@ async def test_one_question_is_asked_once_at_a_time_and_an_error_ends_it(caplog:
 async def test_nothing_of_a_group_reaches_nanobot_before_the_bot_knows_who_it_is_and_then_everything_in_order(
     host: Host,
 ) -> None:
-    host.asking = Asking(delays=(3600.0,))
+    host.asking = PlatformQuestions(delays=(3600.0,))
     channel = channel_class(StubChannel, host, frozenset(PARTS))({})
     channel._loop, channel._bot_open_id = asyncio.get_running_loop(), None
     channel._client = FakeClient()

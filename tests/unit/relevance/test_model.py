@@ -10,7 +10,7 @@ from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.relevance.candidates import SIGNS
 from nanobot_transcript.relevance.explanations import WORDS, in_words
 from nanobot_transcript.relevance.features import NAMES
-from nanobot_transcript.relevance.model import FORMAT, Model, shipped_model
+from nanobot_transcript.relevance.model import FORMAT, ScoreModel, shipped_model
 from nanobot_transcript.relevance.reply_links import PAIRS
 
 TREE = [0, 1.0, -1.0, [1, 0.5, 0.0, 2.0, 1.0], 0.0]
@@ -31,17 +31,17 @@ def values(first: float, second: float) -> list[float]:
 
 
 def test_the_trees_are_added_up() -> None:
-    model = Model.of(document()).members
+    model = ScoreModel.of(document()).members
     assert model.score(values(0, 0)) == pytest.approx(0.3775, abs=1e-4)
     assert model.score(values(2, 1)) == pytest.approx(0.9241, abs=1e-4)
 
 
 def test_what_a_feature_adds_is_told() -> None:
-    assert Model.of(document()).members.reasons(values(2, 1)) == [(NAMES[0], 1.0), (NAMES[1], 1.0)]
+    assert ScoreModel.of(document()).members.reasons(values(2, 1)) == [(NAMES[0], 1.0), (NAMES[1], 1.0)]
 
 
 def test_a_sum_that_is_hopeless_early_goes_no_further() -> None:
-    model = Model.of(document(members=trees(NAMES, hopeless=[1, -0.5, 0.125]))).members
+    model = ScoreModel.of(document(members=trees(NAMES, hopeless=[1, -0.5, 0.125]))).members
     assert model.score(values(0, 0)) == 0.125
     assert model.score(values(2, 1)) == pytest.approx(0.9241, abs=1e-4)
 
@@ -62,9 +62,9 @@ def test_a_sum_that_is_hopeless_early_goes_no_further() -> None:
 )
 def test_weights_that_do_not_fit_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
-        Model.of(document(**changes))
+        ScoreModel.of(document(**changes))
     with pytest.raises(ConfigError):
-        Model.of([])
+        ScoreModel.of([])
 
 
 def test_the_shipped_weights_are_small_and_say_where_they_come_from() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
 from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
-from nanobot_transcript.relevance.tally import Tally, Verdict, tallies_since, verdicts_since
+from nanobot_transcript.relevance.tally import NotedVerdict, Tally, tallies_since, verdicts_since
 
 KEY, OTHER = "feishu:oc_team", "feishu:oc_other"
 HOUR = 3_600_000
@@ -136,12 +136,12 @@ def test_what_a_bot_did_about_a_message_is_what_was_noted_last_with_why_it_felt_
     decide(log, 12, False, Reason.OWN, "om_6")
     end(log, 13, "said_nothing", "om_7", key=OTHER)
     assert verdicts_since(log, 1, [KEY, OTHER]) == [
-        Verdict("Alpha", KEY, "om_1", "answered", "mentioned", "", 2),
-        Verdict("Alpha", KEY, "om_2", "failed", "open_question", "no key", 6),
-        Verdict("Alpha", KEY, "om_3", "silent", "score_low", "", 7),
-        Verdict("Alpha", KEY, "om_4", "silent", "claim_seen", "", 10),
-        Verdict("Alpha", KEY, "om_5", "begun", "named", "", 11),
-        Verdict("Alpha", OTHER, "om_7", "silent", "said_nothing", "", 13),
+        NotedVerdict("Alpha", KEY, "om_1", "answered", "mentioned", "", 2),
+        NotedVerdict("Alpha", KEY, "om_2", "failed", "open_question", "no key", 6),
+        NotedVerdict("Alpha", KEY, "om_3", "silent", "score_low", "", 7),
+        NotedVerdict("Alpha", KEY, "om_4", "silent", "claim_seen", "", 10),
+        NotedVerdict("Alpha", KEY, "om_5", "begun", "named", "", 11),
+        NotedVerdict("Alpha", OTHER, "om_7", "silent", "said_nothing", "", 13),
     ]
     assert verdicts_since(log, 6, [KEY])[0].reason == "failed"  # why it felt meant was noted before
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from nanobot_transcript.relevance import nearness
-from nanobot_transcript.relevance.dialogue import Turn
+from nanobot_transcript.relevance.dialogue import DialogueLine
 from nanobot_transcript.relevance.expertise import affinities, is_general, topics
 from nanobot_transcript.relevance.model import shipped_model
 from nanobot_transcript.relevance.name_calls import NOT_NAMED, call_of
@@ -204,8 +204,8 @@ def test_a_line_opens_with_a_kind_of_word(text: str, part: int) -> None:
     assert opening(text) == part
 
 
-def turn(who: int, text: str, minute: float, *to: int) -> Turn:
-    return Turn(who, to, "?" in text, minute * MINUTE, terms(text), len(text), opening(text))
+def turn(who: int, text: str, minute: float, *to: int) -> DialogueLine:
+    return DialogueLine(who, to, "?" in text, minute * MINUTE, terms(text), len(text), opening(text))
 
 
 def test_an_answer_is_linked_to_the_question_and_goes_on_to_its_asker() -> None:

@@ -18,7 +18,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.choice import ClaimOpen
 from nanobot_transcript.runner.hosted_agent import Agent
 from nanobot_transcript.runner.responders.contract import Responder
-from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
+from nanobot_transcript.runner.responders.scripted import ScriptedResponder, ScriptLine
 from nanobot_transcript.runner.runner import Runner
 from nanobot_transcript.turns import AnswerClaims, LoopGuard
 
@@ -57,7 +57,7 @@ class Stage:
         decider = Decider(agent, gate, guard, members, claims, claim_open)
         seat = channel(self.chat, agent)
         if isinstance(script, str):
-            script = ScriptedResponder([Line(script)])
+            script = ScriptedResponder([ScriptLine(script)])
         elif not hasattr(script, "respond"):
             script = ScriptedResponder(script)  # pyright: ignore[reportArgumentType]
         self.agents.append(Agent(agent, seat, script, decider=decider, **parts))  # pyright: ignore[reportArgumentType]

@@ -5,7 +5,7 @@ from typing import Any
 from support.memory_chat import profile
 
 from nanobot_transcript.conversation.prompt import Prompt, build_messages
-from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
+from nanobot_transcript.runner.responders.scripted import ScriptedResponder, ScriptLine
 
 
 def prompt(text: str, sender: str = "Ada") -> Prompt:
@@ -25,7 +25,7 @@ async def said(responder: ScriptedResponder, text: str, sender: str = "Ada") -> 
 
 
 async def test_the_first_line_that_fits_is_said_and_its_blanks_are_filled_once() -> None:
-    script = [Line("Hello {sender}: {message}", "hello"), Line("What?", "?")]
+    script = [ScriptLine("Hello {sender}: {message}", "hello"), ScriptLine("What?", "?")]
     responder = ScriptedResponder(script)
     assert await said(responder, "HELLO {sender}", "{message}") == "Hello {message}: HELLO {sender}"
     assert await said(responder, "why?") == "What?"

@@ -3,7 +3,7 @@
 import pytest
 
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.sql.postgres.address import Place
+from nanobot_transcript.sql.postgres.address import DatabaseAddress
 
 SECRET = "s3cr3t"
 
@@ -27,7 +27,7 @@ SECRET = "s3cr3t"
 def test_an_address_that_cannot_be_understood_is_refused_without_its_password(url: str, which: str) -> None:
     given = {"url": "postgresql://host/db"} | {which: url}
     with pytest.raises(ConfigError) as refused:
-        Place(**given)  # type: ignore[arg-type] - each a text
+        DatabaseAddress(**given)  # type: ignore[arg-type] - each a text
     told = f"{refused.value} {refused.value.hint} {refused.value!r}"
     assert SECRET not in told
     assert str(refused.value).startswith(f"record.{which} cannot be understood")
@@ -41,7 +41,7 @@ def test_an_address_that_cannot_be_understood_is_refused_without_its_password(ur
 def test_an_address_that_leaves_open_which_database_is_refused(url: str, which: str) -> None:
     given = {"url": "postgresql://host/db"} | {which: url}
     with pytest.raises(ConfigError, match=f"record.{which} does not name a database") as refused:
-        Place(**given)  # type: ignore[arg-type] - each a text
+        DatabaseAddress(**given)  # type: ignore[arg-type] - each a text
     assert "/name" in refused.value.hint
 
 
@@ -56,12 +56,12 @@ def test_an_address_that_leaves_open_which_database_is_refused(url: str, which: 
 )
 def test_a_schema_that_cannot_be_is_told_why(schema: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        Place("postgresql://host/db", schema)
+        DatabaseAddress("postgresql://host/db", schema)
 
 
 def test_the_database_may_be_named_elsewhere_in_the_address() -> None:
-    assert Place("postgresql://host?dbname=db").name == "postgresql://host/db (schema nanobot)"
-    assert Place("postgresql://?service=ours")
+    assert DatabaseAddress("postgresql://host?dbname=db").name == "postgresql://host/db (schema nanobot)"
+    assert DatabaseAddress("postgresql://?service=ours")
 
 
 @pytest.mark.parametrize(
@@ -75,30 +75,30 @@ def test_the_database_may_be_named_elsewhere_in_the_address() -> None:
     ],
 )
 def test_the_same_database_has_one_address_whoever_asks_and_in_whatever_order(one: str, other: str) -> None:
-    assert Place(one).address == Place(other).address
-    assert "ada" not in Place(one).address
-    assert "pw" not in Place(one).address
+    assert DatabaseAddress(one).address == DatabaseAddress(other).address
+    assert "ada" not in DatabaseAddress(one).address
+    assert "pw" not in DatabaseAddress(one).address
 
 
 @pytest.mark.parametrize("other", ["postgresql://b/db", "postgresql://a:1/db", "postgresql://a/other"])
 def test_another_database_has_another_address(other: str) -> None:
-    assert Place("postgresql://a/db").address != Place(other).address
-    assert Place("postgresql://a/db").address != Place("postgresql://a/db", "second").address
+    assert DatabaseAddress("postgresql://a/db").address != DatabaseAddress(other).address
+    assert DatabaseAddress("postgresql://a/db").address != DatabaseAddress("postgresql://a/db", "second").address
 
 
 def test_what_an_address_leaves_out_comes_from_the_variables_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "a")
     monkeypatch.setenv("PGPORT", "7")
-    assert Place("postgresql:///db").address == Place("postgresql://a:7/db").address
+    assert DatabaseAddress("postgresql:///db").address == DatabaseAddress("postgresql://a:7/db").address
 
 
 def test_where_the_connection_that_stays_leads_is_told_with_its_setting() -> None:
-    place = Place("postgresql://pooler:6432/db", listen_url=f"postgresql://bot:{SECRET}@host/db")
+    place = DatabaseAddress("postgresql://pooler:6432/db", listen_url=f"postgresql://bot:{SECRET}@host/db")
     assert (place.direct_name, place.direct_setting) == (
         "postgresql://host/db (record.listen_url)",
         "record.listen_url",
     )
-    alone = Place("postgresql://host/db")
+    alone = DatabaseAddress("postgresql://host/db")
     assert (alone.direct_name, alone.direct_setting) == (alone.name, "record.url")
 
 
@@ -112,7 +112,7 @@ def test_where_the_connection_that_stays_leads_is_told_with_its_setting() -> Non
     ],
 )
 def test_a_place_is_told_without_user_and_password(url: str, name: str) -> None:
-    place = Place(url)
+    place = DatabaseAddress(url)
     assert place.name == name
     assert SECRET not in repr(place)
 
@@ -120,9 +120,9 @@ def test_a_place_is_told_without_user_and_password(url: str, name: str) -> None:
 @pytest.mark.parametrize("schema", ["", "a\0b", "a%b", "%s", "a$$b", "pg_mine", "it's", "x\ud800", "x" * 64, "世" * 22])
 def test_a_schema_that_means_something_else_somewhere_is_refused(schema: str) -> None:
     with pytest.raises(ConfigError):
-        Place("postgresql://host/db", schema)
+        DatabaseAddress("postgresql://host/db", schema)
 
 
 @pytest.mark.parametrize("schema", ["nanobot", "nanobot.x", 'a"b', "a;b", "世界 é", "x" * 63])
 def test_other_names_of_a_schema_are_taken(schema: str) -> None:
-    assert Place("postgresql://host/db", schema).sql("SELECT FROM nanobot.chats").endswith('".chats')
+    assert DatabaseAddress("postgresql://host/db", schema).sql("SELECT FROM nanobot.chats").endswith('".chats')

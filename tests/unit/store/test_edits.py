@@ -9,7 +9,7 @@ import pytest
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.cursor import Place
+from nanobot_transcript.store.jsonl.cursor import SegmentPosition
 from nanobot_transcript.store.lines.fold import Ops, apply_edit
 
 KEY = "feishu:oc_a"
@@ -76,7 +76,7 @@ def test_edits_come_to_the_same_in_whatever_order_they_are_learned(seed: int) ->
     message: Entry = {"role": "assistant", "content": "first", "sender": "x", "message_id": "om_1", "ts": 1}
     message["message_ids"] = ["om_1", "om_2"]
     lines = [
-        (Place(1, number), edit(number, dice.choice(["om_1", "om_1", "om_2"]), sent=dice.random() < 0.3))
+        (SegmentPosition(1, number), edit(number, dice.choice(["om_1", "om_1", "om_2"]), sent=dice.random() < 0.3))
         for number in range(8)
     ]
     expected = message

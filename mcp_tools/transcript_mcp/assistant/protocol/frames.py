@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import by_the_clock
 from transcript_mcp.assistant.protocol import proto, wire
 from transcript_mcp.assistant.questions.rules import clean
-from transcript_mcp.assistant.questions.values import Choices, Content, Inquiry, Kind, Option, Question, text_of
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Kind, Option, Question, text_of
 
 __all__ = [
     "RequestMessage",
@@ -110,10 +110,10 @@ def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> ResponseMe
     return response(ID=record.question.id, IsError=True, Meta=meta | {"error": record.state}, contents=contents)
 
 
-def why_unanswered(record: Inquiry) -> tuple[Content, ...]:
+def why_unanswered(record: Inquiry) -> tuple[AnswerContent, ...]:
     """What the agent is told in place of an answer: the words of whoever refused it, if there are any."""
     said = record.contents if record.state == "refused" else ()
-    return said or (Content("text", _outcome_text(record)),)
+    return said or (AnswerContent("text", _outcome_text(record)),)
 
 
 def _outcome_text(record: Inquiry) -> str:
@@ -142,12 +142,12 @@ def _seconds(number: int) -> str:
     return "1 second" if number == 1 else f"{number} seconds"
 
 
-def written_contents(messages: Iterable[Inquiry]) -> list[Content]:
+def written_contents(messages: Iterable[Inquiry]) -> list[AnswerContent]:
     """What people wrote to the agent unasked, as content beside an answer."""
-    contents: list[Content] = []
+    contents: list[AnswerContent] = []
     for each in messages:
         who = each.by or "A person"
-        contents.append(Content("text", f"{who} wrote to you meanwhile: {each.question.text}".rstrip()))
+        contents.append(AnswerContent("text", f"{who} wrote to you meanwhile: {each.question.text}".rstrip()))
         contents.extend(each.contents)
     return contents
 
@@ -220,37 +220,37 @@ def reply_frame(record: Inquiry) -> proto.WebsocketMessage:
     return frame
 
 
-def reply_of(response: ResponseMessage) -> tuple[Content, ...]:
+def reply_of(response: ResponseMessage) -> tuple[AnswerContent, ...]:
     """What a response of the wire says; an error without content may say why in ``Meta``. Raises UnreadableError."""
     contents = contents_of(response.contents)
     why = clean(response.Meta.get("error", "")) if response.IsError else ""
-    return contents or ((Content("text", why),) if why.strip() else ())
+    return contents or ((AnswerContent("text", why),) if why.strip() else ())
 
 
-def contents_of(contents: Iterable[proto.McpResultContent]) -> tuple[Content, ...]:
+def contents_of(contents: Iterable[proto.McpResultContent]) -> tuple[AnswerContent, ...]:
     """Contents of the wire; what says nothing is left out. Raises UnreadableError."""
     found = [_content(each) for each in contents]
     return tuple(each for each in found if each is not None)
 
 
-def wire_contents(contents: Iterable[Content]) -> list[proto.McpResultContent]:
+def wire_contents(contents: Iterable[AnswerContent]) -> list[proto.McpResultContent]:
     """Contents as messages of the wire."""
     return [_wire_content(each) for each in contents]
 
 
-def _content(content: proto.McpResultContent) -> Content | None:
+def _content(content: proto.McpResultContent) -> AnswerContent | None:
     if content.HasField("image"):
-        return Content("image", data=_bytes(content.image.data), mime_type=content.image.mime_type or "image/png")
+        return AnswerContent("image", data=_bytes(content.image.data), mime_type=content.image.mime_type or "image/png")
     if content.HasField("audio"):
-        return Content("audio", data=_bytes(content.audio.data), mime_type=content.audio.mime_type or "audio/wav")
+        return AnswerContent("audio", data=_bytes(content.audio.data), mime_type=content.audio.mime_type or "audio/wav")
     if content.HasField("embedded_resource"):
         file = content.embedded_resource
-        return Content("file", data=file.data, mime_type=file.mime_type, uri=file.uri)
+        return AnswerContent("file", data=file.data, mime_type=file.mime_type, uri=file.uri)
     text = content.text.text.replace("\0", "\ufffd")
-    return Content("text", text) if text.strip() else None
+    return AnswerContent("text", text) if text.strip() else None
 
 
-def _wire_content(content: Content) -> proto.McpResultContent:
+def _wire_content(content: AnswerContent) -> proto.McpResultContent:
     if content.kind == "text":
         text = proto.TextContent(type="text", text=content.text)
         return proto.McpResultContent(type=_TEXT, text=text)

@@ -23,12 +23,12 @@ from transcript_mcp.assistant.questions.rules import clean_name
 from transcript_mcp.assistant.questions.service import Assistant
 from transcript_mcp.assistant.questions.values import (
     DEFAULT_LIMIT,
-    Event,
     GivenAnswer,
     HistoryPage,
     HistoryQuery,
     Inquiry,
     Question,
+    QuestionEvent,
 )
 from transcript_mcp.door.identity import Tokens
 
@@ -75,7 +75,7 @@ class Screens:
         self._screens: dict[str, Screen] = {}
         self._replies: list[tuple[Screen, str, GivenAnswer]] = []
         self._answering: asyncio.Task[None] | None = None
-        self._endings: list[Event] = []
+        self._endings: list[QuestionEvent] = []
         self._counting: set[asyncio.Task[None]] = set()
         self._commands: dict[str, Callable[[Screen, tuple[str, ...], proto.WebsocketMessage], Awaitable[None]]] = {
             "CheckMessageValidity": self._validity,
@@ -257,7 +257,7 @@ class Screens:
 
     # -- what everybody of a scope is told -----------------------------------------------------------
 
-    def _heard(self, event: Event) -> None:
+    def _heard(self, event: QuestionEvent) -> None:
         if event.kind in ("answered", "closed"):
             if not self._endings:
                 asyncio.get_running_loop().call_later(_AFTER_CALLERS, self._tell_endings)
@@ -276,12 +276,12 @@ class Screens:
             except Exception:
                 logger.exception("clients could not be told that a question ended")
 
-    def _tell_ending(self, event: Event) -> None:
+    def _tell_ending(self, event: QuestionEvent) -> None:
         for screen in self._in(event.scope):
             screen.unshown.pop(event.record.question.key, None)
         self._ended(event.record, self._others(event))
 
-    def _others(self, event: Event) -> list[Screen]:
+    def _others(self, event: QuestionEvent) -> list[Screen]:
         """Whom an event is news to."""
         return [each for each in self._in(event.scope) if each.id != event.origin]
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.assistant.questions.store import QuestionStore
-from transcript_mcp.assistant.questions.values import Event, Inquiry, Question
+from transcript_mcp.assistant.questions.values import Inquiry, Question, QuestionEvent
 
 __all__ = ["Lent", "WaitingNotes"]
 
@@ -47,7 +47,7 @@ class WaitingNotes:
         self,
         store: QuestionStore,
         begin: Callable[[], Awaitable[None]],
-        tell: Callable[[Event], None],
+        tell: Callable[[QuestionEvent], None],
         *,
         lease: float = 60.0,
     ) -> None:
@@ -76,7 +76,7 @@ class WaitingNotes:
         """True while the agent of a question waits for messages."""
         return _agent(agent) in self._news
 
-    def heard(self, event: Event) -> None:
+    def heard(self, event: QuestionEvent) -> None:
         """News of the assistant."""
         if event.kind == "message":
             self._wake(event.record.question)
@@ -158,7 +158,7 @@ class WaitingNotes:
         settled = await self._store.settle(taker, got=got)
         self._lent.pop(taker.id, None)
         for each in settled if got else ():
-            self._tell(Event("picked_up", each))
+            self._tell(QuestionEvent("picked_up", each))
         if not got:
             self._wake(taker)
         return len(settled)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.questions.values import Choices, Content, Question
+from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Question
 
 __all__ = ["check_answer"]
 
@@ -21,7 +21,7 @@ _BETWEEN_CHOICES: Final = "\n\n"
 _LONGEST_HINT: Final = 500
 
 
-def check_answer(question: Question, contents: Sequence[Content]) -> None:
+def check_answer(question: Question, contents: Sequence[AnswerContent]) -> None:
     """An answer to a question that takes no own words chooses an option. Raises InvalidQuestionError."""
     choices = question.choices
     if not choices or any(choice.custom or not _labels(choice) for choice in choices):

@@ -16,8 +16,8 @@ from nanobot_transcript.threads import in_thread
 from transcript_mcp.assistant.questions.store import LARGEST_PAGE, End, Ended
 from transcript_mcp.assistant.questions.tables import expression, index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.questions.values import (
+    AnswerContent,
     Choices,
-    Content,
     Ending,
     HistoryPage,
     HistoryQuery,
@@ -74,7 +74,7 @@ _LENT: Final = f"taken_by <> '' AND {_WAITING}"
 _TAKEN: Final = "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq"
 
 _CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choices, ...])
-_CONTENTS: Final = msgspec.msgpack.Decoder(tuple[Content, ...])
+_CONTENTS: Final = msgspec.msgpack.Decoder(tuple[AnswerContent, ...])
 
 
 class SqlQuestionStore:
@@ -314,7 +314,7 @@ def _page(rows: Iterable[Row], limit: int, *, words_only: bool) -> HistoryPage:
             return HistoryPage(tuple(records), records[-1].seq, size)
         size += one
         record = _record(row)
-        records.append(replace(record, contents=(Content("text", words),)) if words else record)
+        records.append(replace(record, contents=(AnswerContent("text", words),)) if words else record)
     return HistoryPage(tuple(records), size=size)
 
 
@@ -350,7 +350,7 @@ def _ended(end: End, now: float) -> tuple[object, ...]:
     return ending.state, now, ending.by, ending.where, text, contents, end.scope, end.id
 
 
-def _packed(contents: Sequence[Content]) -> bytes | None:
+def _packed(contents: Sequence[AnswerContent]) -> bytes | None:
     return msgspec.msgpack.encode(contents) if contents else None
 
 

@@ -21,15 +21,15 @@ from transcript_mcp.assistant.questions.options import check_answer
 from transcript_mcp.assistant.questions.rules import checked, clean_name, group_chat
 from transcript_mcp.assistant.questions.store import End, Ended, QuestionStore
 from transcript_mcp.assistant.questions.values import (
+    AnswerContent,
     AnswerOutcome,
-    Content,
     Ending,
-    Event,
     GivenAnswer,
     HistoryPage,
     HistoryQuery,
     Inquiry,
     Question,
+    QuestionEvent,
     text_of,
 )
 
@@ -42,7 +42,7 @@ _AGAIN: Final = 5.0
 
 _T = TypeVar("_T")
 
-Listener = Callable[[Event], None]
+Listener = Callable[[QuestionEvent], None]
 """Called on the event loop after each piece of news."""
 
 
@@ -54,7 +54,7 @@ class Desk(Protocol):
     async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry: ...
 
     async def answer(
-        self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str
+        self, scope: str, id: str, contents: Sequence[AnswerContent], *, by: str, where: str
     ) -> AnswerOutcome | None: ...
 
     async def withdraw(self, scope: str, id: str) -> Inquiry: ...
@@ -132,7 +132,7 @@ class Assistant:
         self,
         scope: str,
         id: str,
-        contents: Sequence[Content],
+        contents: Sequence[AnswerContent],
         *,
         by: str,
         where: str,
@@ -179,7 +179,7 @@ class Assistant:
         await self._store.shown(scope, id, clients)
 
     async def write(
-        self, message: Question, contents: Sequence[Content] = (), *, by: str, where: str, origin: str = ""
+        self, message: Question, contents: Sequence[AnswerContent] = (), *, by: str, where: str, origin: str = ""
     ) -> Inquiry:
         """Write to the agent of this project and name; it gets the message with its next answer."""
         message = checked(replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents))
@@ -187,7 +187,7 @@ class Assistant:
         if record.question.kind != "message":
             raise InvalidQuestionError("This id belongs to a question.", hint="Give each message its own id.")
         if new:
-            self._tell(Event("message", record, origin))
+            self._tell(QuestionEvent("message", record, origin))
         return record
 
     async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]:
@@ -263,7 +263,7 @@ class Assistant:
         if waits and self._holding.get(*record.question.key) is None:
             self._holding.hold(record, record.question.timeout)
         if new:
-            self._tell(Event("asked", record))
+            self._tell(QuestionEvent("asked", record))
 
     def _wrong(self, answer: GivenAnswer) -> InvalidQuestionError | None:
         """What is wrong with an answer."""
@@ -356,9 +356,9 @@ class Assistant:
     def _close(self, record: Inquiry, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""
         if self._holding.let_go(record):
-            self._tell(Event("answered" if record.is_replied_to else "closed", record, origin))
+            self._tell(QuestionEvent("answered" if record.is_replied_to else "closed", record, origin))
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: QuestionEvent) -> None:
         for listener in list(self._listeners):
             try:
                 listener(event)

@@ -7,11 +7,10 @@ import msgspec
 from nanobot_transcript.coordination.clock import Moment
 
 __all__ = [
+    "AnswerContent",
     "AnswerOutcome",
     "Choices",
-    "Content",
     "Ending",
-    "Event",
     "GivenAnswer",
     "HistoryPage",
     "HistoryQuery",
@@ -19,6 +18,7 @@ __all__ = [
     "Kind",
     "Option",
     "Question",
+    "QuestionEvent",
     "State",
     "text_of",
 ]
@@ -34,7 +34,7 @@ State: TypeAlias = Literal[
 its agent has got."""
 
 
-class Content(msgspec.Struct, frozen=True, omit_defaults=True):
+class AnswerContent(msgspec.Struct, frozen=True, omit_defaults=True):
     """A piece of an answer. ``data`` are the bytes of all but text, ``uri`` the name of a file."""
 
     kind: Literal["text", "image", "audio", "file"]
@@ -97,7 +97,7 @@ class Ending(msgspec.Struct, frozen=True):
     state: State
     by: str = ""
     where: str = ""
-    contents: tuple[Content, ...] = ()
+    contents: tuple[AnswerContent, ...] = ()
 
 
 class Inquiry(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class Inquiry(msgspec.Struct, frozen=True):
     by: str = ""
     where: str = ""
     taken_by: str = ""
-    contents: tuple[Content, ...] = ()
+    contents: tuple[AnswerContent, ...] = ()
     has_messages: bool = True
     asked_at: Moment = Moment()
 
@@ -134,7 +134,7 @@ class GivenAnswer(msgspec.Struct, frozen=True):
 
     scope: str
     id: str
-    contents: tuple[Content, ...]
+    contents: tuple[AnswerContent, ...]
     by: str
     where: str
     origin: str = ""
@@ -158,7 +158,7 @@ class AnswerOutcome(msgspec.Struct, frozen=True):
     record: Inquiry
 
 
-class Event(msgspec.Struct, frozen=True):
+class QuestionEvent(msgspec.Struct, frozen=True):
     """News for listeners: a record was asked, answered (or refused), closed without a reply, written to an agent
     (``message``) or got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
     """
@@ -207,6 +207,6 @@ class HistoryPage(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-def text_of(contents: tuple[Content, ...]) -> str:
+def text_of(contents: tuple[AnswerContent, ...]) -> str:
     """The words of an answer."""
     return "\n".join(each.text for each in contents if each.kind == "text")

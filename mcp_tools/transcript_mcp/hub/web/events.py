@@ -20,7 +20,7 @@ from aiohttp import web
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.door.guard import CALLER
-from transcript_mcp.page import Watch, event_json
+from transcript_mcp.page import PageWatch, event_json
 
 __all__ = ["Events", "Viewer", "Watches"]
 
@@ -141,7 +141,7 @@ class Events:
 class Watches:
     """Runs all ``watches`` (by page) while somebody listens to ``events``: what any process has changed is told."""
 
-    def __init__(self, events: Events, watches: Mapping[str, Watch]) -> None:
+    def __init__(self, events: Events, watches: Mapping[str, PageWatch]) -> None:
         self._events = events
         self._watches = watches
 
@@ -157,7 +157,7 @@ class Watches:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _watch(self, room: str, watch: Watch) -> None:
+    async def _watch(self, room: str, watch: PageWatch) -> None:
         tell, missed = partial(self._events.tell, room), False
 
         def looked() -> None:

@@ -18,7 +18,7 @@ from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.problems import Recent
-from transcript_mcp.page import PageCall, Watch, WebPage, answered, looked_at
+from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, looked_at
 from transcript_mcp.room import OpenRoom, Stored
 
 __all__ = ["SystemPage"]
@@ -68,7 +68,7 @@ class SystemPage(WebPage):
         }
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
         return looked_at(self.look)
 

@@ -15,7 +15,7 @@ from transcript_mcp.mail.archive import jobs, records
 from transcript_mcp.mail.messages.boxes import LAST
 from transcript_mcp.mail.store import PROJECT_FILE, Archive
 from transcript_mcp.mail.texts import line
-from transcript_mcp.mail.values import Agent, Page, Project, Registration
+from transcript_mcp.mail.values import Agent, LetterPage, Project, Registration
 
 __all__ = [
     "ROWS",
@@ -156,7 +156,7 @@ def listing(
     active_since: float | None,
     limit: int | None = None,
     before: str | None = None,
-) -> Page[Agent]:
+) -> LetterPage[Agent]:
     """Agents at home in a project or with mail or claims there, the most recently active first.
 
     ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
@@ -169,11 +169,11 @@ def listing(
     )
     found = [agent(row) for row in rows]
     if limit is None or len(found) < limit or not found:
-        return Page(found)
+        return LetterPage(found)
     end = found[-1]
     bounds |= {"active": end.last_active_ts, "id": end.id}
     more = db.execute(f"SELECT count(*) FROM agents WHERE {_LISTED}", bounds).fetchone()[0]
-    return Page(found, more, f"{end.last_active_ts!r}/{end.id}")
+    return LetterPage(found, more, f"{end.last_active_ts!r}/{end.id}")
 
 
 _LISTED: Final = (

@@ -23,9 +23,9 @@ from transcript_mcp.mail.store import MailStore
 
 __all__ = [
     "HOOKS",
+    "GuardWay",
     "Installed",
     "Uninstalled",
-    "Way",
     "hub_address",
     "install_guard",
     "token_file_for",
@@ -42,7 +42,7 @@ _HUBS: Final = ("/mcp/mail", "/mcp")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GuardWay:
     """How a guard gets the claims. ``hub`` is the address of a hub to ask, ``token_file`` a file with the hub's token.
 
     Where nothing is said, a guard that stands keeps its way; a new one asks the hub ``otherwise``, or without one reads
@@ -81,13 +81,15 @@ class Uninstalled:
     restored: bool
 
 
-def install_guard(store: MailStore, project_key: str, code_repo_path: str | Path, way: Way | None = None) -> Installed:
+def install_guard(
+    store: MailStore, project_key: str, code_repo_path: str | Path, way: GuardWay | None = None
+) -> Installed:
     """Let the repository's commits respect the claims of a project, beside those of projects that it guards already.
 
     ``code_repo_path`` is any folder of the work tree; all work trees of the repository are guarded. Doing it again is
     fine. A guard that asks a hub needs no mail in ``store``, which keeps its log. Raises GuardError.
     """
-    key, repo, way = projects.checked_key(project_key), code_repo.find(code_repo_path), way or Way()
+    key, repo, way = projects.checked_key(project_key), code_repo.find(code_repo_path), way or GuardWay()
     store = MailStore(store.root.expanduser().resolve())
     below, above = code_repo.project_place(key, repo)
     entry = {
@@ -217,7 +219,7 @@ def _identity(entry: Mapping[str, str]) -> tuple[str, str]:
     return entry["key"], entry["repository"]
 
 
-def _source(store: MailStore, way: Way, identity: tuple[str, str], known: _Known) -> dict[str, str]:
+def _source(store: MailStore, way: GuardWay, identity: tuple[str, str], known: _Known) -> dict[str, str]:
     """Where the claims of a project come from; ``known`` is what the guard has had."""
     stood = known.get(identity, {}).get("hub", "")
     told = way.hub or ("" if stood else way.otherwise)

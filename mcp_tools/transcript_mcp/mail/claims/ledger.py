@@ -19,7 +19,7 @@ from transcript_mcp.mail.claims.values import Claimed, ClaimOptions, Conflict, E
 from transcript_mcp.mail.messages.boxes import place_in_list
 from transcript_mcp.mail.store import Archive
 from transcript_mcp.mail.texts import amount
-from transcript_mcp.mail.values import Agent, Page, to_the_millisecond
+from transcript_mcp.mail.values import Agent, LetterPage, to_the_millisecond
 
 __all__ = ["ROWS", "Claims", "claim", "claim_file"]
 
@@ -190,7 +190,7 @@ class Claims:
         active_only: bool = True,
         limit: int = 200,
         before: str | None = None,
-    ) -> Page[FileClaim]:
+    ) -> LetterPage[FileClaim]:
         """Claims of a project, an agent, both or all, the newest first.
 
         ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
@@ -206,16 +206,16 @@ class Claims:
             "below": place_in_list(before) if before else 2**63 - 1,
         }
 
-        def work(db: Sql) -> Page[FileClaim]:
+        def work(db: Sql) -> LetterPage[FileClaim]:
             sql = f"{ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
             found = [claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
             if len(found) < limit or not found:
-                return Page(found)
+                return LetterPage(found)
             counted = bounds | {"below": found[-1].id}
             more = db.execute(f"SELECT count(*) FROM claims WHERE {listed}", counted).fetchone()[0]
-            return Page(found, more, str(found[-1].id))
+            return LetterPage(found, more, str(found[-1].id))
 
-        return self._database.read(work, Page())
+        return self._database.read(work, LetterPage())
 
     def _claim(self, db: Sql, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
         """``compared`` are the claims (id, exclusive) that are known not to be in the way."""

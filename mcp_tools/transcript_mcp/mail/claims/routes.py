@@ -10,10 +10,10 @@ from nanobot_transcript.threads import in_thread
 from transcript_mcp.mail.claims.ledger import Claims
 from transcript_mcp.mail.service import MailService
 
-__all__ = ["Routes"]
+__all__ = ["ClaimRoutes"]
 
 
-class Routes:
+class ClaimRoutes:
     """``GET /mail/claims?project_key=…&agent_name=…``. Errors of ours are raised: the hub says them with a status."""
 
     def __init__(self, service: MailService) -> None:

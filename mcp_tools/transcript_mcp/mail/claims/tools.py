@@ -121,9 +121,9 @@ class ClaimTools:
 
         Say who you are when you commit: AGENT_NAME=YourName git commit. Default: git's author.
         """
-        from transcript_mcp.mail.claims.guard import Way, install_guard
+        from transcript_mcp.mail.claims.guard import GuardWay, install_guard
 
-        way = Way() if self._mail.file is not None else Way(otherwise=self._service.options.hub)
+        way = GuardWay() if self._mail.file is not None else GuardWay(otherwise=self._service.options.hub)
         made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path, way)
         return views.shown_guard(made)
 

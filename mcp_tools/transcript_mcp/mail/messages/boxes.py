@@ -13,7 +13,7 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
 
-__all__ = ["COUNTED", "LAST", "MOST", "Bounds", "Box", "bounded", "number_of", "place_in_list"]
+__all__ = ["COUNTED", "LAST", "MOST", "Bounds", "LetterBox", "bounded", "number_of", "place_in_list"]
 
 MOST: Final = 1000
 """Messages of one answer."""
@@ -32,7 +32,7 @@ _OLDER: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class LetterBox:
     """Messages that somebody got or sent, as parts of a statement.
 
     ``table`` finds them by an index, ``joined`` is what else a message needs, ``wanted`` says whose (``:owner``) and
@@ -86,7 +86,7 @@ class Box:
 class Bounds:
     """The messages of a box between two bounds."""
 
-    box: Box
+    box: LetterBox
     bounds: dict[str, Any]
 
     def rows(self, db: Sql, columns: str, most: int) -> Generator[Row]:

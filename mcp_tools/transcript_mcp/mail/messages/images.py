@@ -23,10 +23,10 @@ from transcript_mcp.mail.messages.image_links import ImageLink, image_links
 if TYPE_CHECKING:
     from transcript_mcp.mail.messages.webp import WebP
 
-__all__ = ["MOST_IMAGES", "Attachment", "Converted", "Policy", "Problem", "convert"]
+__all__ = ["MOST_IMAGES", "Converted", "ImagePolicy", "KeptImage", "Problem", "convert"]
 
-Policy: TypeAlias = Literal["auto", "file", "inline"]
-Attachment: TypeAlias = dict[str, str | int]
+ImagePolicy: TypeAlias = Literal["auto", "file", "inline"]
+KeptImage: TypeAlias = dict[str, str | int]
 """As it stands in the frontmatter: ``type`` (``file`` or ``inline``), ``media_type``, ``path`` of a file from the root
 of the repository, ``sha1``, ``bytes``, ``width``, ``height``."""
 
@@ -64,7 +64,7 @@ class Converted:
     """The text with its new references, what it now comes with, and what did not go as it was asked."""
 
     body_md: str
-    attachments: list[Attachment] = field(default_factory=list)
+    attachments: list[KeptImage] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -78,7 +78,11 @@ class _Refused(Exception):  # noqa: N818 - never leaves this module
 
 
 def convert(
-    body_md: str, project_root: str | Path | None, repo: Path, policy: Policy = "auto", inline_max_bytes: int = 65536
+    body_md: str,
+    project_root: str | Path | None,
+    repo: Path,
+    policy: ImagePolicy = "auto",
+    inline_max_bytes: int = 65536,
 ) -> Converted:
     """Take the local pictures and the data URIs of a text. Links to the web are left alone, and so is code.
 
@@ -102,13 +106,13 @@ def convert(
 class _Conversion:
     """One message. A picture that it shows twice is taken once."""
 
-    def __init__(self, root: Path | None, repo: Path, policy: Policy, inline_max_bytes: int) -> None:
+    def __init__(self, root: Path | None, repo: Path, policy: ImagePolicy, inline_max_bytes: int) -> None:
         self._root: Path | None = root
         self._repo: Path = repo
-        self._policy: Policy = policy
+        self._policy: ImagePolicy = policy
         self._inline: int = 0 if policy == "file" else inline_max_bytes
         self._taken: dict[str, str | None] = {}
-        self._attachments: dict[str, Attachment] = {}
+        self._attachments: dict[str, KeptImage] = {}
         self._problems: dict[Problem, None] = {}
         self._pixels: int = _PIXELS_OF_A_MESSAGE
 
@@ -148,7 +152,7 @@ class _Conversion:
 
     def _put(self, picture: "WebP") -> str:
         digest = hashlib.sha1(picture.data, usedforsecurity=False).hexdigest()
-        about: Attachment = {
+        about: KeptImage = {
             "sha1": digest,
             "bytes": len(picture.data),
             "width": picture.width,

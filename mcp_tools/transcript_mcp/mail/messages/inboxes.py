@@ -10,9 +10,9 @@ from typing import Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
-from transcript_mcp.mail.messages.boxes import LAST, Bounds, Box, bounded, number_of
+from transcript_mcp.mail.messages.boxes import LAST, Bounds, LetterBox, bounded, number_of
 from transcript_mcp.mail.messages.letters import HEADERS, WHOLE, letter
-from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Page, Project, Thread
+from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, LetterPage, LetterThread, Project
 
 __all__ = ["MOST_TEXT", "inbox", "inbox_box", "message", "outbox", "thread"]
 
@@ -21,7 +21,7 @@ MOST_TEXT: Final = 4 << 20
 
 _JOINED: Final = "JOIN projects ON projects.id = messages.project_id"
 _RECEIVED: Final = "recipient.kind, recipient.read_ts, recipient.ack_ts"
-_OUTBOX: Final = Box("messages INDEXED BY messages_by_sender", f"CROSS {_JOINED}", "sender_id = :owner", "seq")
+_OUTBOX: Final = LetterBox("messages INDEXED BY messages_by_sender", f"CROSS {_JOINED}", "sender_id = :owner", "seq")
 _ANSWERS: Final = (
     f"messages INDEXED BY messages_by_thread CROSS {_JOINED}"
     " WHERE thread_id = :thread AND project_id = :project AND seq < :below"
@@ -39,13 +39,13 @@ _INDEXES: Final = {
 }
 
 
-def inbox_box(query: InboxQuery) -> Box:
+def inbox_box(query: InboxQuery) -> LetterBox:
     """What of an inbox is asked for."""
     index = _INDEXES[(query.urgent_only, query.unread_only)]
     wanted = "recipient.agent_id = :owner"
     wanted += " AND recipient.urgent = 1" if query.urgent_only else ""
     wanted += " AND recipient.read_ts IS NULL" if query.unread_only else ""
-    return Box(
+    return LetterBox(
         f"message_recipients AS recipient INDEXED BY {index}",
         f"CROSS JOIN messages ON messages.seq = recipient.seq CROSS {_JOINED}",
         wanted,
@@ -53,13 +53,13 @@ def inbox_box(query: InboxQuery) -> Box:
     )
 
 
-def inbox(db: Sql, agent: Agent, query: InboxQuery) -> Page[Delivery]:
+def inbox(db: Sql, agent: Agent, query: InboxQuery) -> LetterPage[Delivery]:
     """What came to an agent, in all projects, the newest first."""
     most = bounded(query.limit)
     stretch = inbox_box(query).stretch(db, agent.id, query.since_ts, query.before)
     found, more = _page(db, stretch, f"{WHOLE if query.include_bodies else HEADERS}, {_RECEIVED}", most)
     before = found[-1][1].id if found else None
-    return Page((Delivery(read, row["kind"], row["read_ts"], row["ack_ts"]) for row, read in found), more, before)
+    return LetterPage((Delivery(read, row["kind"], row["read_ts"], row["ack_ts"]) for row, read in found), more, before)
 
 
 def outbox(
@@ -70,12 +70,12 @@ def outbox(
     include_bodies: bool,
     limit: int,
     before: str | None = None,
-) -> Page[Letter]:
+) -> LetterPage[Letter]:
     """What an agent sent, in all projects, the newest first."""
     most = bounded(limit)
     stretch = _OUTBOX.stretch(db, agent.id, since_ts, before)
     found, more = _page(db, stretch, WHOLE if include_bodies else HEADERS, most)
-    return Page((read for _, read in found), more, found[-1][1].id if found else None)
+    return LetterPage((read for _, read in found), more, found[-1][1].id if found else None)
 
 
 def _page(db: Sql, stretch: Bounds, columns: str, most: int) -> tuple[list[tuple[Row, Letter]], int]:
@@ -104,7 +104,7 @@ def thread(
     include_bodies: bool,
     limit: int,
     before: str | None = None,
-) -> Thread:
+) -> LetterThread:
     """The newest messages of a conversation, the oldest first; of the project that has the newest one of it.
 
     A conversation is what carries its id as ``thread_id``, and the message whose own id that is. ``before`` is the id
@@ -124,7 +124,7 @@ def thread(
     if not found:
         raise _no_thread(clean, project, before)
     more = _count(db, bounds | {"below": found[-1][0]}) if len(found) == most else 0
-    return Thread(clean, found[0][1].project, tuple(read for _, read in reversed(found)), more)
+    return LetterThread(clean, found[0][1].project, tuple(read for _, read in reversed(found)), more)
 
 
 def _count(db: Sql, bounds: dict[str, object]) -> int:

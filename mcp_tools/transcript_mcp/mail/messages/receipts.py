@@ -14,12 +14,12 @@ from transcript_mcp.mail.archive import jobs, records
 from transcript_mcp.mail.messages.boxes import bounded, place_in_list
 from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.store import Archive
-from transcript_mcp.mail.values import Agent, Letter, Page, Receipt
+from transcript_mcp.mail.values import Agent, Letter, LetterPage, ReadReceipt
 
 __all__ = ["ENDED", "OVERDUE", "Overdue", "Whose", "note", "overdue", "until"]
 
 
-def note(db: Sql, agent: Agent, message_ids: Sequence[str], now: float, *, ack: bool) -> list[Receipt]:
+def note(db: Sql, agent: Agent, message_ids: Sequence[str], now: float, *, ack: bool) -> list[ReadReceipt]:
     """Note that these messages were read, with ``ack`` also acknowledged; the first time counts.
 
     Raises LetterNotFoundError for one that is not in the agent's inbox; then none is noted.
@@ -28,7 +28,7 @@ def note(db: Sql, agent: Agent, message_ids: Sequence[str], now: float, *, ack: 
     return [_note(db, agent, message_id, now, ack=ack) for message_id in dict.fromkeys(map(well_formed, message_ids))]
 
 
-def _note(db: Sql, agent: Agent, message_id: str, now: float, *, ack: bool) -> Receipt:
+def _note(db: Sql, agent: Agent, message_id: str, now: float, *, ack: bool) -> ReadReceipt:
     row = db.execute(
         "SELECT kind, read_ts, ack_ts, project_id FROM message_recipients"
         " JOIN messages ON messages.seq = message_recipients.seq WHERE message_id = ? AND agent_id = ?",
@@ -42,17 +42,17 @@ def _note(db: Sql, agent: Agent, message_id: str, now: float, *, ack: bool) -> R
     read_ts = now if row["read_ts"] is None else row["read_ts"]
     ack_ts = now if ack and row["ack_ts"] is None else row["ack_ts"]
     if (read_ts, ack_ts) == (row["read_ts"], row["ack_ts"]):
-        return Receipt(message_id, agent.name, read_ts, ack_ts, None, changed=False)
+        return ReadReceipt(message_id, agent.name, read_ts, ack_ts, None, changed=False)
     db.execute(
         "UPDATE message_recipients SET read_ts = ?, ack_ts = ? WHERE message_id = ? AND agent_id = ?",
         (read_ts, ack_ts, message_id, agent.id),
     )
     if row["kind"] == "bcc":  # a receipt in the archive would tell the others who else got the message
-        return Receipt(message_id, agent.name, read_ts, ack_ts, None)
+        return ReadReceipt(message_id, agent.name, read_ts, ack_ts, None)
     files = {Archive.receipt(agent.name, message_id): records.receipt(message_id, agent.name, read_ts, ack_ts)}
     done = "acknowledged" if ack_ts is not None else "read"
     job = jobs.enqueue(db, row["project_id"], f"{done}: {message_id} by {agent.name}", files, now=now)
-    return Receipt(message_id, agent.name, read_ts, ack_ts, job)
+    return ReadReceipt(message_id, agent.name, read_ts, ack_ts, job)
 
 
 OVERDUE: Final = 3600.0
@@ -86,7 +86,7 @@ class Overdue:
     waiting_for: tuple[str, ...]
 
 
-def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any, before: str | None) -> Page[Overdue]:
+def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any, before: str | None) -> LetterPage[Overdue]:
     """Messages sent until a time whose acknowledgement is missing, the oldest first.
 
     Those that the agent of a ``row`` got or sent, or that were sent in the project of a row. ``before`` is what an
@@ -107,9 +107,9 @@ def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any, befo
     listed = rows.fetchall()
     found = [Overdue(letter(each), tuple(sorted(_decoded(each["names"])))) for each in listed]
     if len(found) < bounds["limit"]:
-        return Page(found)
+        return LetterPage(found)
     everything = db.execute(f"SELECT count(*) FROM {tables} WHERE {wanted}", bounds).fetchone()[0]
-    return Page(found, everything - len(found), str(listed[-1]["seq"]) if listed else before)
+    return LetterPage(found, everything - len(found), str(listed[-1]["seq"]) if listed else before)
 
 
 _decoded = msgspec.json.Decoder(list[str]).decode

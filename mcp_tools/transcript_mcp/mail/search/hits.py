@@ -11,7 +11,7 @@ from nanobot_transcript.sql.contract import Database, Row, Sql
 from transcript_mcp.mail.messages.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.search.query import LetterQuery, Term, parse
 from transcript_mcp.mail.search.spaced import APART, without_embedded
-from transcript_mcp.mail.values import Page
+from transcript_mcp.mail.values import LetterPage
 
 __all__ = ["LOOKED_AT", "MARK", "MOST_FOUND", "Hit", "Hits", "Marker", "search"]
 
@@ -72,7 +72,7 @@ has it, with the words between ``**``; ``created_ts`` is in seconds since 1970."
 class Hits:
     """The messages, the newest first, and sentences about what of the query was understood otherwise."""
 
-    hits: Page[Hit]
+    hits: LetterPage[Hit]
     notes: tuple[str, ...]
 
 
@@ -86,18 +86,18 @@ def search(database: Database, project_id: int, query: str, limit: int = 20, bef
     understood = parse(query)
     expression = understood.match(project_id)
     if expression is None:
-        return Hits(Page(), understood.notes)
+        return Hits(LetterPage(), understood.notes)
     bound = max(1, min(limit, MOST_FOUND))
 
-    def work(db: Sql) -> Page[Hit]:
+    def work(db: Sql) -> LetterPage[Hit]:
         below = number_of(db, before) if before else LAST
         rows = db.execute(_FIND, (expression, below, bound)).fetchall()
         hits = _hits(understood, rows)
         if len(rows) < bound:
-            return Page(hits)
-        return Page(hits, db.execute(_COUNT, (expression, rows[-1]["seq"])).fetchone()[0], hits[-1]["id"])
+            return LetterPage(hits)
+        return LetterPage(hits, db.execute(_COUNT, (expression, rows[-1]["seq"])).fetchone()[0], hits[-1]["id"])
 
-    return Hits(database.read(work, Page()), understood.notes)
+    return Hits(database.read(work, LetterPage()), understood.notes)
 
 
 def _hits(query: LetterQuery, rows: list[Row]) -> list[Hit]:

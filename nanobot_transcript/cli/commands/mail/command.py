@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from transcript_mcp.mail.mail import AgentMail
-    from transcript_mcp.mail.values import Project, Thread
+    from transcript_mcp.mail.values import LetterThread, Project
 
 __all__ = ["app"]
 
@@ -288,7 +288,7 @@ def claims(
 
 def _thread(
     mail: "AgentMail", thread_id: str, here: "Project | None", limit: int, before: str | None, *, elsewhere: bool
-) -> "Thread":
+) -> "LetterThread":
     try:
         found = mail.thread(thread_id, None if here is None else here.key, limit=limit, before=before)
     except LetterNotFoundError as error:

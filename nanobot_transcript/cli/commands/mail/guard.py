@@ -23,10 +23,10 @@ from nanobot_transcript.errors import HubUnreachableError, TranscriptError, Unkn
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
-    from transcript_mcp.mail.claims.guard import Installed, Way
+    from transcript_mcp.mail.claims.guard import GuardWay, Installed
     from transcript_mcp.mail.store import MailStore
 
-    _Meant: TypeAlias = tuple[MailStore, str, Path, Way]
+    _Meant: TypeAlias = tuple[MailStore, str, Path, GuardWay]
     """What ``install_guard`` is called with."""
 
 __all__ = ["app"]
@@ -96,28 +96,28 @@ def install(
 def _here(path: Path, project: str | None, token_file: str, settings: "LoadedSettings") -> "_Meant":
     """What to install for the mail of the settings."""
     from nanobot_transcript.settings.hub_address import url_of
-    from transcript_mcp.mail.claims.guard import Way
+    from transcript_mcp.mail.claims.guard import GuardWay
     from transcript_mcp.mail.mail import AgentMail
 
     with AgentMail(settings.mail.store) as mail:
         otherwise = "" if mail.file is not None else url_of(settings.hub.host, settings.hub.port)
-        return mail.places, meant_project(mail, project).key, path, Way("", token_file, otherwise)
+        return mail.places, meant_project(mail, project).key, path, GuardWay("", token_file, otherwise)
 
 
 def _at_hub(hub: str, path: Path, project: str | None, token_file: str, settings: "LoadedSettings") -> "_Meant":
     """What to install for the mail of a hub, which is asked for the project. Raises what ``_asked`` raises."""
-    from transcript_mcp.mail.claims.guard import Way, hub_address, token_file_for
+    from transcript_mcp.mail.claims.guard import GuardWay, hub_address, token_file_for
     from transcript_mcp.mail.store import MailStore
 
     store, address = MailStore(settings.mail.store), hub_address(hub)
     file = token_file or token_file_for(store, address, path)
     if project is not None:
         meant = str(Path(project).resolve()) if project.startswith(".") else project
-        return store, _asked(address, meant, file), path, Way(address, file)
+        return store, _asked(address, meant, file), path, GuardWay(address, file)
     here = Path.cwd()
     for folder in (here, *here.parents):
         with suppress(UnknownProjectError):
-            return store, _asked(address, str(folder), file), path, Way(address, file)
+            return store, _asked(address, str(folder), file), path, GuardWay(address, file)
         if (folder / ".git").exists():
             break
     raise UsageError(

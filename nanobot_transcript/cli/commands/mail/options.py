@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
     from transcript_mcp.mail.mail import AgentMail
     from transcript_mcp.mail.service import MailService
-    from transcript_mcp.mail.values import Agent, Page, Project, Thread
+    from transcript_mcp.mail.values import Agent, LetterPage, LetterThread, Project
 
 __all__ = [
     "AgentArgument",
@@ -197,12 +197,12 @@ def _listed(keys: "Sequence[str]") -> str:
     return f"{listed(keys[:_LISTED])}{more}"
 
 
-def more_of(page: "Page[Any] | Thread") -> dict[str, Any]:
+def more_of(page: "LetterPage[Any] | LetterThread") -> dict[str, Any]:
     """What JSON says of what it does not hold; nothing when it holds all."""
     return {"more": page.more, "before": page.before} if page.more else {}
 
 
-def tell_more(page: "Page[Any] | Thread", how: str | None = None) -> None:
+def tell_more(page: "LetterPage[Any] | LetterThread", how: str | None = None) -> None:
     """Say on stderr how many more there are, and which option shows them."""
     if page.more:
         from transcript_mcp.mail.views import many

@@ -10,7 +10,7 @@ from nanobot_transcript.cli.commands.mcp_config.jsonc import Form
 from nanobot_transcript.cli.terminal.exit_codes import UsageError
 from nanobot_transcript.cli.terminal.language import said
 
-__all__ = ["CLIENTS", "Client", "Endpoint", "Scope"]
+__all__ = ["CLIENTS", "Client", "Scope", "ServerEndpoint"]
 
 Scope: TypeAlias = Literal["project", "user"]
 """For which projects a file counts: this one, or all of this person."""
@@ -20,7 +20,7 @@ _PATIENCE: Final = 86_460
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ServerEndpoint:
     """Where the servers are: started as ``command`` with ``args``, or at ``url``.
 
     ``token`` is the name of the environment variable that holds the bearer token, None when there is none.
@@ -63,7 +63,7 @@ class Client:
     title: str
     files: Mapping[Scope, tuple[str, ...]]
     place: tuple[str, ...]
-    entry: Callable[[Endpoint], dict[str, Any]]
+    entry: Callable[[ServerEndpoint], dict[str, Any]]
     form: Form = "json"
     calls: bool = True
     """Whether its file can name a server by address; one that cannot starts programs only."""
@@ -109,75 +109,75 @@ def _base(scope: Scope, home: Path, project: Path) -> Path:
     return home if scope == "user" else project
 
 
-def _started(endpoint: Endpoint) -> dict[str, Any]:
+def _started(endpoint: ServerEndpoint) -> dict[str, Any]:
     return {"command": endpoint.command, "args": list(endpoint.args)}
 
 
-def _headers(endpoint: Endpoint, variable: str) -> dict[str, Any]:
+def _headers(endpoint: ServerEndpoint, variable: str) -> dict[str, Any]:
     if endpoint.token is None:
         return {}
     return {"headers": {"Authorization": f"Bearer {variable.format(endpoint.token)}"}}
 
 
-def _approved(endpoint: Endpoint) -> dict[str, Any]:
+def _approved(endpoint: ServerEndpoint) -> dict[str, Any]:
     return {"autoApprove": endpoint.safe_tools} if endpoint.safe_tools else {}
 
 
-def _claude_code(endpoint: Endpoint) -> dict[str, Any]:
+def _claude_code(endpoint: ServerEndpoint) -> dict[str, Any]:
     patience = endpoint.patience("timeout", 1000)
     if endpoint.url is None:
         return {"type": "stdio", **_started(endpoint), **patience}
     return {"type": "http", "url": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}
 
 
-def _cursor(endpoint: Endpoint) -> dict[str, Any]:
+def _cursor(endpoint: ServerEndpoint) -> dict[str, Any]:
     approved = _approved(endpoint)
     if endpoint.url is None:
         return {"command": endpoint.command, "type": "stdio", "args": list(endpoint.args), **approved}
     return {"url": endpoint.url, **_headers(endpoint, "${{env:{}}}"), **approved}
 
 
-def _vscode(endpoint: Endpoint) -> dict[str, Any]:
+def _vscode(endpoint: ServerEndpoint) -> dict[str, Any]:
     if endpoint.url is None:
         return {"type": "stdio", **_started(endpoint), "cwd": "${workspaceFolder}"}
     return {"type": "http", "url": endpoint.url, **_headers(endpoint, "${{env:{}}}")}
 
 
-def _codex(endpoint: Endpoint) -> dict[str, Any]:
+def _codex(endpoint: ServerEndpoint) -> dict[str, Any]:
     patience = endpoint.patience("tool_timeout_sec")
     if endpoint.url is None:
         return _started(endpoint) | patience
     return {"url": endpoint.url} | ({"bearer_token_env_var": endpoint.token} if endpoint.token else {}) | patience
 
 
-def _nanobot(endpoint: Endpoint) -> dict[str, Any]:
+def _nanobot(endpoint: ServerEndpoint) -> dict[str, Any]:
     patience = endpoint.patience("toolTimeout")
     if endpoint.url is None:
         return {"type": "stdio", **_started(endpoint), **patience}
     return {"type": "streamableHttp", "url": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}
 
 
-def _gemini(endpoint: Endpoint) -> dict[str, Any]:
+def _gemini(endpoint: ServerEndpoint) -> dict[str, Any]:
     patience = endpoint.patience("timeout", 1000)
     if endpoint.url is None:
         return _started(endpoint) | patience
     return {"httpUrl": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}  # "url" would be SSE
 
 
-def _cline(endpoint: Endpoint) -> dict[str, Any]:
+def _cline(endpoint: ServerEndpoint) -> dict[str, Any]:
     more = endpoint.patience("timeout", longest=3600) | _approved(endpoint)
     if endpoint.url is None:
         return {"type": "stdio", **_started(endpoint), **more}
     return {"type": "streamableHttp", "url": endpoint.url, **more}  # without a type it would be SSE
 
 
-def _windsurf(endpoint: Endpoint) -> dict[str, Any]:
+def _windsurf(endpoint: ServerEndpoint) -> dict[str, Any]:
     if endpoint.url is None:
         return _started(endpoint)
     return {"serverUrl": endpoint.url, **_headers(endpoint, "${{env:{}}}")}
 
 
-def _opencode(endpoint: Endpoint) -> dict[str, Any]:
+def _opencode(endpoint: ServerEndpoint) -> dict[str, Any]:
     patience = endpoint.patience("timeout", 1000)
     if endpoint.url is None:
         return {"type": "local", "command": [endpoint.command, *endpoint.args], **patience}
@@ -186,7 +186,7 @@ def _opencode(endpoint: Endpoint) -> dict[str, Any]:
     return {"type": "remote", "url": endpoint.url, **headers, **no_login, **patience}
 
 
-def _trae(endpoint: Endpoint) -> dict[str, Any]:
+def _trae(endpoint: ServerEndpoint) -> dict[str, Any]:
     return _started(endpoint) if endpoint.url is None else {"url": endpoint.url}
 
 

@@ -14,7 +14,7 @@ from nanobot_transcript.cli.terminal.output import emit_json, listed, notice, pr
 from nanobot_transcript.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nanobot_transcript.cli.commands.mcp_config.clients import Client, Endpoint, Scope
+    from nanobot_transcript.cli.commands.mcp_config.clients import Client, Scope, ServerEndpoint
     from nanobot_transcript.cli.commands.mcp_config.instructions import Instructions
 
 __all__ = ["mcp_config"]
@@ -146,7 +146,7 @@ class _Job(NamedTuple):
 
     client: "Client"
     name: str
-    endpoint: "Endpoint"
+    endpoint: "ServerEndpoint"
     path: Path
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from nanobot_transcript.cli.commands.mcp_config.clients import Client, Endpoint
+from nanobot_transcript.cli.commands.mcp_config.clients import Client, ServerEndpoint
 from nanobot_transcript.cli.terminal.exit_codes import UsageError
 from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.cli.terminal.options import read_settings
@@ -22,7 +22,7 @@ _ONE_SERVER: Final = re.compile(r"/mcp/([a-z_]+)$")
 
 def endpoint_of(
     client: Client, names: tuple[str, ...], hub: tuple[bool, str | None], store: Path | None, config: Path | None
-) -> Endpoint:
+) -> ServerEndpoint:
     """``hub`` are the options --http and --url. Raises UsageError for what the client or the servers cannot do.
 
     A server that only the hub serves is called; where the client cannot do that, it starts a process that does.
@@ -55,7 +55,7 @@ def endpoint_of(
             raise UsageError(said(sentence, client=client.title), hint=hint)
     settings = read_settings(config, store)
     _warn_of_variables(client, settings)
-    return Endpoint(names, program(), ("mcp", ",".join(names), *_origin(settings)))
+    return ServerEndpoint(names, program(), ("mcp", ",".join(names), *_origin(settings)))
 
 
 def variable(server: str) -> str:
@@ -63,7 +63,7 @@ def variable(server: str) -> str:
     return f"TRANSCRIPT_{server.upper()}_TOKEN"
 
 
-def _at_the_hub(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> Endpoint:
+def _at_the_hub(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> ServerEndpoint:
     from nanobot_transcript.settings.hub_address import url_of
 
     hub = settings.hub
@@ -75,7 +75,7 @@ def _at_the_hub(names: tuple[str, ...], url: str | None, settings: "LoadedSettin
         address += "/mcp" if len(names) != 1 else f"/mcp/{names[0]}"
     alone = _ONE_SERVER.search(address)
     needs_token = url is not None or settings.hub_wants_tokens
-    return Endpoint(names, url=address, token=variable(alone[1] if alone else "hub") if needs_token else None)
+    return ServerEndpoint(names, url=address, token=variable(alone[1] if alone else "hub") if needs_token else None)
 
 
 def _origin(settings: "LoadedSettings") -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import tomlkit
 
-from nanobot_transcript.cli.commands.mcp_config.clients import Client, Endpoint
+from nanobot_transcript.cli.commands.mcp_config.clients import Client, ServerEndpoint
 from nanobot_transcript.cli.commands.mcp_config.jsonc import CommentInTheWayError, bare, rewritten
 from nanobot_transcript.errors import ConfigError
 
@@ -115,7 +115,7 @@ _MARK = "\ufeff"
 """Some editors begin a file with it; not every client reads it."""
 
 
-def snippet(client: Client, name: str, endpoint: Endpoint) -> str:
+def snippet(client: Client, name: str, endpoint: ServerEndpoint) -> str:
     """The entry as it stands alone in the client's file."""
     document: Any = client.entry(endpoint)
     for key in reversed((*client.place, name)):
@@ -125,7 +125,7 @@ def snippet(client: Client, name: str, endpoint: Endpoint) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def merged_text(client: Client, path: Path, known: str, name: str, endpoint: Endpoint) -> tuple[str, list[str]]:
+def merged_text(client: Client, path: Path, known: str, name: str, endpoint: ServerEndpoint) -> tuple[str, list[str]]:
     """The client's file with the entry in it, and the keys that were taken out of an older entry of ours.
 
     Everything else stays as it is written, also what a person put into that entry. Raises ConfigError when the file

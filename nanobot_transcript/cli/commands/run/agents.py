@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.record import Record
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
     from nanobot_transcript.settings import LoadedSettings, Settings
-    from nanobot_transcript.settings.sections.agents import AgentProfile as AgentSettings
+    from nanobot_transcript.settings.sections.agents import BotSettings
 
 __all__ = ["Chosen", "Composed", "chosen", "compose"]
 
@@ -42,7 +42,7 @@ class Chosen:
 
     name: str
     account: str
-    settings: "AgentSettings"
+    settings: "BotSettings"
     platform: Platform
 
     @property
@@ -196,7 +196,7 @@ class _Builder:
             key=agent.key,
         )
 
-    def _options(self, given: "AgentSettings", context: "ContextLimits") -> "LoopOptions":
+    def _options(self, given: "BotSettings", context: "ContextLimits") -> "LoopOptions":
         from nanobot_transcript.runner import AnswerLimits, LoopOptions
 
         settings = self._settings

@@ -18,7 +18,7 @@ from nanobot_transcript.cli.terminal.output import emit_json, listed, notice, pr
 from nanobot_transcript.errors import ConfigError, NothingFoundError
 
 if TYPE_CHECKING:
-    from nanobot_transcript.cli.commands.service.systemd import Running
+    from nanobot_transcript.cli.commands.service.systemd import ServiceStatus
     from nanobot_transcript.cli.commands.service.unit import Unit
     from nanobot_transcript.settings import LoadedSettings
 
@@ -333,7 +333,7 @@ def _unit_name(name: str) -> str:
     return unit_file(name).name
 
 
-def _document(name: str, running: "Running") -> Mapping[str, Any]:
+def _document(name: str, running: "ServiceStatus") -> Mapping[str, Any]:
     from nanobot_transcript.cli.commands.service.files import about, unit_file, variables_file
 
     return {
@@ -350,7 +350,7 @@ def _document(name: str, running: "Running") -> Mapping[str, Any]:
     }
 
 
-def _shown(name: str, running: "Running") -> str:
+def _shown(name: str, running: "ServiceStatus") -> str:
     from nanobot_transcript.cli.commands.service.files import about
 
     state = said(running.state)

@@ -11,7 +11,7 @@ from typing import Final
 
 from nanobot_transcript.errors import ConfigError
 
-__all__ = ["Running", "Systemd", "lingers", "user"]
+__all__ = ["ServiceStatus", "Systemd", "lingers", "user"]
 
 _PROPERTIES: Final = (
     "ActiveState",
@@ -42,7 +42,7 @@ _WITHOUT: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class ServiceStatus:
     """How a service is. ``state`` is ``active``, ``activating`` (it starts, or waits until it is started again),
     ``inactive`` or ``failed``; ``exit_code`` that of the process that ended last, None while there is none.
     """
@@ -105,12 +105,12 @@ class Systemd:
         for words in (("disable", unit), ("reset-failed", unit)):
             self._ask(*words)
 
-    def look_at(self, unit: str) -> Running:
+    def look_at(self, unit: str) -> ServiceStatus:
         """How a service is."""
         answer = self._tell("show", unit, f"--property={','.join(_PROPERTIES)}")
         found = dict(line.split("=", 1) for line in answer.splitlines() if "=" in line)
         exited = found.get("ExecMainCode") == _EXITED
-        return Running(
+        return ServiceStatus(
             found.get("ActiveState", ""),
             found.get("ActiveEnterTimestamp", ""),
             found.get("UnitFileState", "").startswith("enabled"),

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.cli.terminal.entries import View
+from nanobot_transcript.cli.terminal.entries import EntryPrinter
 
 TEAM = "feishu:oc_team"
 
@@ -22,7 +22,7 @@ def terminal(width: int = 60, *, colours: bool = False) -> tuple[Console, io.Str
 
 
 def shown(store: GroupTranscriptStore, out: Console, **options: bool) -> None:
-    view = View(store, several=False, out=out, **options)
+    view = EntryPrinter(store, several=False, out=out, **options)
     for entry in store.scan(TEAM):
         view.entry(TEAM, entry)
 
@@ -70,7 +70,7 @@ def test_each_chat_has_its_name_above_its_messages_and_a_short_name_that_command
     for number, key in enumerate(keys):
         store.append(key, "user", "hello", "on_ada", f"om_{number}", 1_763_600_240_000)
     out, seen = terminal(40)
-    view = View(store, several=True, out=out)
+    view = EntryPrinter(store, several=True, out=out)
     for key in (keys[0], keys[0], keys[1], keys[0]):
         view.entry(key, store.recent(key, 1).entries[0])
     lines = [line for line in seen.getvalue().splitlines() if "hello" not in line and "─" not in line]
@@ -83,7 +83,7 @@ def test_each_chat_has_its_name_above_its_messages_and_a_short_name_that_command
 def test_an_edit_and_a_recall_show_the_id_of_the_message_they_are_about(store: GroupTranscriptStore) -> None:
     out, seen = terminal()
     (first, *_) = store.scan(TEAM)
-    view = View(store, several=False, ids=True, out=out)
+    view = EntryPrinter(store, several=False, ids=True, out=out)
     for op in ("edit", "recall"):
         view.entry(TEAM, {**first, "message_id": None, "op": op, "target": "om_x100b5a7c2d13f0e4"})
     assert seen.getvalue().count("2d13f0e4") == 2
@@ -91,7 +91,7 @@ def test_an_edit_and_a_recall_show_the_id_of_the_message_they_are_about(store: G
 
 def test_a_bot_is_bold_and_what_was_done_to_a_message_dim(store: GroupTranscriptStore) -> None:
     out, seen = terminal(colours=True)
-    view = View(store, several=False, out=out)
+    view = EntryPrinter(store, several=False, out=out)
     page = store.read(TEAM, None, 3)
     view.entry(TEAM, page.entries[1])
     bot = seen.getvalue()
@@ -120,7 +120,7 @@ def test_a_message_costs_little_work(store: GroupTranscriptStore) -> None:
         for number in range(300)
     ]
     out, _ = terminal(80)
-    view = View(store, several=False, out=out)
+    view = EntryPrinter(store, several=False, out=out)
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nanobot_transcript.cli.commands.mcp_config.clients import CLIENTS, Endpoint
+from nanobot_transcript.cli.commands.mcp_config.clients import CLIENTS, ServerEndpoint
 from nanobot_transcript.cli.terminal.exit_codes import UsageError
 
 PROGRAM = "/opt/bin/nanobot-transcript"
-STARTED = Endpoint(("assistant",), PROGRAM, ("mcp", "assistant"))
-CALLED = Endpoint(("mail",), url="https://hub.example/mcp/mail", token="TRANSCRIPT_MAIL_TOKEN")
-OPEN = Endpoint(("mail",), url="http://127.0.0.1:8765/mcp/mail")
+STARTED = ServerEndpoint(("assistant",), PROGRAM, ("mcp", "assistant"))
+CALLED = ServerEndpoint(("mail",), url="https://hub.example/mcp/mail", token="TRANSCRIPT_MAIL_TOKEN")
+OPEN = ServerEndpoint(("mail",), url="http://127.0.0.1:8765/mcp/mail")
 DAY = 86_460
 HOME, PROJECT = Path("/home/ada"), Path("/srv/shop")
 

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 import tomlkit
 
-from nanobot_transcript.cli.commands.mcp_config.clients import CLIENTS, Endpoint
+from nanobot_transcript.cli.commands.mcp_config.clients import CLIENTS, ServerEndpoint
 from nanobot_transcript.cli.commands.mcp_config.entry import merged_text, snippet
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.sections.assistant import AssistantSettings
 
 TOKEN = "TRANSCRIPT_FILEBOX_TOKEN"
-STARTED = Endpoint(("transcript", "filebox"), "/bin/nanobot-transcript", ("mcp", "transcript,filebox"))
-CALLED = Endpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox", token=TOKEN)
+STARTED = ServerEndpoint(("transcript", "filebox"), "/bin/nanobot-transcript", ("mcp", "transcript,filebox"))
+CALLED = ServerEndpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox", token=TOKEN)
 FILE = Path("mcp.json")
 CALLING = [name for name, client in CLIENTS.items() if client.calls]
 """Clients whose file can name an address; Claude Desktop's cannot."""
 
 
-def entry(client: str, endpoint: Endpoint) -> dict:
+def entry(client: str, endpoint: ServerEndpoint) -> dict:
     text = snippet(CLIENTS[client], "nt", endpoint)
     document = tomllib.loads(text) if client == "codex" else json.loads(text)
     for key in (*CLIENTS[client].place, "nt"):
@@ -28,7 +28,7 @@ def entry(client: str, endpoint: Endpoint) -> dict:
     return document
 
 
-def merged(client: str, known: str, endpoint: Endpoint) -> str:
+def merged(client: str, known: str, endpoint: ServerEndpoint) -> str:
     return merged_text(CLIENTS[client], FILE, known, "nt", endpoint)[0]
 
 
@@ -54,7 +54,7 @@ def test_the_token_is_taken_from_the_variable_in_each_clients_own_way() -> None:
 
 
 def test_without_a_token_none_is_asked_for() -> None:
-    assert "headers" not in entry("claude-code", Endpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox"))
+    assert "headers" not in entry("claude-code", ServerEndpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox"))
 
 
 def test_cursor_calls_the_mailboxes_own_tools_without_asking() -> None:
@@ -89,8 +89,8 @@ LIMITS = {
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("server", ["assistant", "io"])
 def test_a_client_is_told_to_wait_as_long_as_people_may_take(client: str, server: str) -> None:
-    called = Endpoint((server,), url=f"http://127.0.0.1:8765/mcp/{server}")
-    for endpoint in (Endpoint((server,), "/bin/nanobot-transcript", ("mcp", server)), called):
+    called = ServerEndpoint((server,), url=f"http://127.0.0.1:8765/mcp/{server}")
+    for endpoint in (ServerEndpoint((server,), "/bin/nanobot-transcript", ("mcp", server)), called):
         made = entry(client, endpoint)
         key, unit = LIMITS.get(client, ("", 1))
         longest = 3600 if client == "cline" else AssistantSettings().longest_timeout + 60  # it takes an hour at most
@@ -100,7 +100,7 @@ def test_a_client_is_told_to_wait_as_long_as_people_may_take(client: str, server
 
 def test_nanobot_itself_takes_the_longer_wait() -> None:
     schema = pytest.importorskip("nanobot.config.schema")
-    servers = {"nt": entry("nanobot", Endpoint(("io",), url="http://127.0.0.1:8765/mcp/io"))}
+    servers = {"nt": entry("nanobot", ServerEndpoint(("io",), url="http://127.0.0.1:8765/mcp/io"))}
     config = schema.Config.model_validate({"tools": {"mcpServers": servers}})
     assert config.tools.mcp_servers["nt"].tool_timeout > 86_400
 
@@ -113,7 +113,7 @@ def test_where_no_call_takes_long_the_clients_own_limit_stays(client: str) -> No
 
 @pytest.mark.parametrize("client", LIMITS)
 def test_a_limit_that_a_person_has_set_stays(client: str) -> None:
-    asking = Endpoint(("assistant",), "/bin/nanobot-transcript", ("mcp", "assistant"))
+    asking = ServerEndpoint(("assistant",), "/bin/nanobot-transcript", ("mcp", "assistant"))
     before = {**entry(client, asking), LIMITS[client][0]: 5000}
     assert changed(client, before, asking)[LIMITS[client][0]] == 5000
 
@@ -145,7 +145,7 @@ def test_a_toml_file_keeps_its_comments() -> None:
     assert tomllib.loads(made)["mcp_servers"]["nt"]["command"] == "/bin/nanobot-transcript"
 
 
-def changed(client: str, before: dict, endpoint: Endpoint) -> dict:
+def changed(client: str, before: dict, endpoint: ServerEndpoint) -> dict:
     """An entry of the client, as it stands after the command has met ``before`` in its file."""
     place = CLIENTS[client].place
     document: dict = {"nt": before}
@@ -161,7 +161,7 @@ def changed(client: str, before: dict, endpoint: Endpoint) -> dict:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_person_put_into_our_entry_stays(client: str) -> None:
-    older = entry(client, Endpoint(("filebox",), "/old/nanobot-transcript", ("mcp", "filebox")))
+    older = entry(client, ServerEndpoint(("filebox",), "/old/nanobot-transcript", ("mcp", "filebox")))
     before = {**entry(client, STARTED), **older, "env": {"A": "b"}, "disabled": True}
     before.update({"autoApprove": entry(client, STARTED)["autoApprove"]} if "autoApprove" in before else {})
     assert changed(client, before, STARTED) == {**entry(client, STARTED), "env": {"A": "b"}, "disabled": True}
@@ -210,7 +210,7 @@ def test_a_persons_own_headers_stay_also_a_token_of_theirs() -> None:
     before["headers"] = ours
     assert changed("claude-code", before, CALLED)["headers"]["Authorization"] == f"Bearer ${{{TOKEN}}}"
     before["headers"] = ours
-    assert changed("claude-code", before, Endpoint(("filebox",), url=url))["headers"] == {"X-Team": "a"}
+    assert changed("claude-code", before, ServerEndpoint(("filebox",), url=url))["headers"] == {"X-Team": "a"}
 
 
 def test_a_token_of_ours_in_another_place_gives_way_to_the_one_that_the_client_reads() -> None:
