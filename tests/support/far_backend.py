@@ -74,9 +74,12 @@ class FarFiles(JsonlBackend):
                 yield Purged(note["at"], frozenset(note["senders"]), note["before"])
 
     def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
-        began = self._clock()
+        return self._write_all(session_key, lines, self._clock() - clock_ms)
+
+    def _write_all(self, session_key: str, lines: Sequence[Entry], ahead: float) -> list[bool]:
+        """``ahead``: milliseconds by which our clock was ahead of the lines' when they came."""
         purges = list(self._purged(session_key))
-        return [self._write_one(session_key, line, began - (clock_ms - line.get("rts", 0)), purges) for line in lines]
+        return [self._write_one(session_key, line, line.get("rts", 0) + ahead, purges) for line in lines]
 
     def _write_one(self, session_key: str, line: Entry, received: float, purges: list[Purged]) -> bool:
         left: Entry | None = line
@@ -108,6 +111,7 @@ class FaultyFar(FarFiles):
         self.on_write: Callable[[], object] = lambda: None
 
     def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
+        ahead = self._clock() - clock_ms
         self.on_write()
         if self.down or self.deaf:
             raise _away()
@@ -119,9 +123,9 @@ class FaultyFar(FarFiles):
         if self.cut:
             self.cut -= 1
             half = lines[: len(lines) // 2] if self.cut % 2 else lines
-            super().write_many(session_key, half, clock_ms)
+            self._write_all(session_key, half, ahead)
             raise _away()
-        return super().write_many(session_key, lines, clock_ms)
+        return self._write_all(session_key, lines, ahead)
 
     def __getattribute__(self, name: str) -> Any:
         if name in _ASKED and self.down:

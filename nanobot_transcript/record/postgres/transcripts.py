@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
@@ -118,9 +119,9 @@ class PostgresTranscripts:
         """See ``FarBackend.write_many``."""
         for line in lines:
             encode(line)  # what can never be recorded is refused before anything is
-        chat = self._chat(session_key)
-        while True:
-            left = self._left(chat, lines, clock_ms)
+        chat, began = self._chat(session_key), time.monotonic()
+        while True:  # the clock of the lines went on while a purge was waited for
+            left = self._left(chat, lines, clock_ms + (time.monotonic() - began) * 1000)
             kept = [line for line in left if line is not None]
             answers = self._write_all(session_key, kept, chat.purged.number) if kept else []
             if answers is not None:

@@ -1,13 +1,17 @@
 """A purge, and what a spool hands on at the same moment."""
 
 import threading
+import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import pytest
 from support.places import open_record
 from support.procs import until
 from support.waiting import PATIENCE
 
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.postgres import purges
 from nanobot_transcript.record.postgres.record import PostgresRecord
 from nanobot_transcript.record.postgres.transcripts import barring_of
@@ -25,6 +29,13 @@ def opened(place: str) -> PostgresRecord:
     assert isinstance(record, PostgresRecord)
     record.store.append("feishu:oc_old", "user", "hello", "on_ada", "om_0")
     return record
+
+
+def pause(seconds: float) -> None:
+    """Until the clock has moved on by so much."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
 
 
 def waits(record: PostgresRecord) -> bool:
@@ -61,3 +72,23 @@ def test_purges_get_their_numbers_in_the_order_in_which_they_are_known(postgres_
         with first.engine.connection() as connection:
             known = purges.purges(connection, place, "")
     assert [sorted(each.senders) for each in known.purges] == [["on_ada"], ["on_bo"]]
+
+
+def test_what_came_before_a_purge_is_not_recorded_behind_it_however_long_it_waited(
+    postgres_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(postgres_place) as writer, opened(postgres_place) as other:
+        backend, now = writer.transcripts, time.time() * 1000
+        line = arguments.entry("user", "a secret", "on_ada", "om_1", int(now), {}) | {"rts": int(now) - 5}
+        write = backend._write_all
+
+        def purged_meanwhile(key: str, lines: Sequence[Entry], known: int) -> list[bool] | None:
+            monkeypatch.setattr(backend, "_write_all", write)
+            other.store.purge(KEY)
+            pause(0.05)
+            return write(key, lines, known)
+
+        other.store.append(KEY, "user", "hello", "on_ada", "om_0")
+        monkeypatch.setattr(backend, "_write_all", purged_meanwhile)
+        assert backend.write_many(KEY, [cast("Entry", line)], now) == [False]
+        assert writer.store.recent(KEY, 10).entries == []
