@@ -22,20 +22,6 @@ _HEADS: Final = {
     "en": ("Setting", "Default", "Kind", "Meaning"),
     "zh": ("设置", "默认值", "类型", "含义"),
 }
-_KINDS_ZH: Final = {
-    "whole number": "整数",
-    "number": "数字",
-    "secret text": "密文",
-    "text": "文本",
-    "true or false": "true 或 false",
-    "mapping to ": "映射：",
-    "any value": "任意值",
-    "path": "路径",
-    "size": "大小",
-    "list of ": "列表：",
-    " or ": " 或 ",
-    "`, `": "`、`",
-}
 
 
 def generated(root: Path) -> dict[Path, str]:
@@ -151,7 +137,7 @@ def settings_table(language: str) -> str:
             continue
         meaning = item.en if language == "en" else item.zh
         default = {"en": "required", "zh": "必填"}[language] if item.required else f"`{_scalar(item.default)}`"
-        kind = item.kind if language == "en" else _in_chinese(item.kind)
+        kind = item.kind.en if language == "en" else item.kind.zh
         lines.append(f"| `{item.key}` | {default} | {kind} | {meaning} |")
     return "\n".join(lines)
 
@@ -170,12 +156,6 @@ def _help_pages(command: Any, path: str, parent: Any) -> Iterator[str]:
     yield f"### {path}\n\n```console\n$ {path} --help\n{command.get_help(context).rstrip()}\n```"
     for name, below in getattr(command, "commands", {}).items():
         yield from _help_pages(below, f"{path} {name}", context)
-
-
-def _in_chinese(kind: str) -> str:
-    for english, chinese in _KINDS_ZH.items():
-        kind = kind.replace(english, chinese)
-    return kind
 
 
 def _between_markers(page: str, text: str) -> str:

@@ -10,21 +10,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings.config_file import find_file, yaml_file
+from nanobot_transcript.settings.environment import DotenvUse, dotenv_file, environment, plain_environment
 from nanobot_transcript.settings.model import Settings
-from nanobot_transcript.settings.plain_variables import DotenvUse, dotenv_file, plain_environment
 from nanobot_transcript.settings.problems import config_error
-from nanobot_transcript.settings.schema import Model, child, closest
-from nanobot_transcript.settings.sources import (
-    Origin,
-    Source,
-    command_line,
-    environment,
-    find_file,
-    origin_of,
-    yaml_file,
-)
+from nanobot_transcript.settings.schema import Model, child, closest, place_of
+from nanobot_transcript.settings.sources import Origin, Source, command_line, origin_of
 from nanobot_transcript.settings.unset_variables import Unset, unset_error
-from nanobot_transcript.settings.wording import place_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.record import Record

@@ -99,12 +99,12 @@ def test_the_calls_of_the_outbox_in_the_documents_exist() -> None:
 
 
 def test_the_variables_of_agent_mail_in_the_documents_are_those_that_are_read() -> None:
-    source = (ROOT / "nanobot_transcript/settings/plain_variables.py").read_text("utf-8")
+    source = (ROOT / "nanobot_transcript/settings/environment.py").read_text("utf-8")
     read = re.findall(r'"([A-Z_]+)": "([a-z_.]+)"', source)
     for language in LANGUAGES:
         rows = table(page(language, "mail"), "MCP_MAIL_STORE")
         shown = [pair for row in rows for pair in zip(spans(row[0]), spans(row[1]), strict=True)]
-        assert differing({f"docs/{language}/mail.md": shown, "plain_variables.py": read}) == {}
+        assert differing({f"docs/{language}/mail.md": shown, "environment.py": read}) == {}
 
 
 def test_the_hooks_of_a_mailbox_in_the_documents_are_those_that_are_called() -> None:

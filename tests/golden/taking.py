@@ -77,7 +77,7 @@ def _value(annotation: Any) -> str:
 def _settings() -> Iterator[str]:
     for item in describe():
         if not item.section:
-            yield f"{item.key}: {item.kind}{', required' if item.required else f' = {_plain(item.default)}'}"
+            yield f"{item.key}: {item.kind.en}{', required' if item.required else f' = {_plain(item.default)}'}"
 
 
 def _plain(value: Any) -> str:
