@@ -1,7 +1,7 @@
 """Writes what is generated: ``config.example.yaml``, and the parts between markers in the documents.
 
-Run ``python -m nanobot_transcript.cli.generated_docs`` in a checkout after a setting or a command has changed; a test
-compares. ``--check`` changes nothing and ends with 1 when something is out of date.
+Run ``python -m nanobot_transcript.cli.generated_docs`` in a checkout after a setting, a command or an error has
+changed; a test compares. ``--check`` changes nothing and ends with 1 when something is out of date.
 """
 
 import sys
@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import typer
 
-__all__ = ["example_file", "generated", "main", "settings_table"]
+from nanobot_transcript.errors import TranscriptError
+
+__all__ = ["generated", "main"]
 
 _WIDTH: Final = 100
 _BEGIN: Final = "<!-- generated:begin -->"
@@ -27,7 +29,11 @@ _HEADS: Final = {
 def generated(root: Path) -> dict[Path, str]:
     """Every generated file of a checkout with what it should hold."""
     files = {root / "config.example.yaml": example_file()}
-    makers: dict[str, Callable[[str], str]] = {"commands": lambda _: command_reference(), "settings": settings_table}
+    makers: dict[str, Callable[[str], str]] = {
+        "api": lambda _: error_tree(),
+        "commands": lambda _: command_reference(),
+        "settings": settings_table,
+    }
     for page, make in makers.items():
         for language in ("en", "zh"):
             path = root / "docs" / language / f"{page}.md"
@@ -140,6 +146,23 @@ def settings_table(language: str) -> str:
         kind = item.kind.en if language == "en" else item.kind.zh
         lines.append(f"| `{item.key}` | {default} | {kind} | {meaning} |")
     return "\n".join(lines)
+
+
+def error_tree() -> str:
+    """Every error with its code, below the error that it is a kind of."""
+    lines = [(TranscriptError.__name__, TranscriptError.code), *_errors_below(TranscriptError, "")]
+    width = max(len(name) for name, _ in lines)
+    return "\n".join(["```text", *(f"{name:{width}}  {code}" for name, code in lines), "```"])
+
+
+def _errors_below(kind: type[TranscriptError], indent: str) -> Iterator[tuple[str, str]]:
+    # Subclasses elsewhere, of the commands and of tests, are no part of the tree.
+    kinds = [below for below in kind.__subclasses__() if below.__module__ == TranscriptError.__module__]
+    for number, below in enumerate(kinds, 1):
+        branch, deeper = ("└── ", "    ") if number == len(kinds) else ("├── ", "│   ")
+        also = " (also ValueError)" if issubclass(below, ValueError) else ""
+        yield f"{indent}{branch}{below.__name__}{also}", below.code
+        yield from _errors_below(below, indent + deeper)
 
 
 def command_reference() -> str:
