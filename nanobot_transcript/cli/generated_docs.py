@@ -1,29 +1,31 @@
-"""Writes what is generated: ``config.example.yaml``, and the parts between markers in the documents.
+"""Writes what is generated: ``config.example.yaml``, and what stands between markers in documents and in the web page.
 
-Run ``python -m nanobot_transcript.cli.generated_docs`` in a checkout after a setting, a command or an error has
-changed; a test compares. ``--check`` changes nothing and ends with 1 when something is out of date.
+Run ``python -m nanobot_transcript.cli.generated_docs`` in a checkout after a setting, a command, an error or a rule of
+the loop guard has changed; a test compares. ``--check`` changes nothing and ends with 1 when something is out of date.
 """
 
+import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import typer
 
 from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.turns.loop_guard import LOOP_RULES
 
 __all__ = ["generated", "main"]
 
 _WIDTH: Final = 100
-_BEGIN: Final = "<!-- generated:begin -->"
-_END: Final = "<!-- generated:end -->"
+_MARKED: Final = re.compile(r"(generated:begin(?: -->)?\n).*?( *(?:<!--|//) generated:end)", re.DOTALL)
 _CLOSING: Final = "。，、；：！？）」』》”’"
-_HEADS: Final = {
+_SETTING_HEADS: Final = {
     "en": ("Setting", "Default", "Kind", "Meaning"),
     "zh": ("设置", "默认值", "类型", "含义"),
 }
+_RULE_HEADS: Final = {"en": ("`reason`", "Meaning", "Settings"), "zh": ("`reason`", "含义", "设置")}
 
 
 def generated(root: Path) -> dict[Path, str]:
@@ -33,11 +35,14 @@ def generated(root: Path) -> dict[Path, str]:
         "api": lambda _: error_tree(),
         "commands": lambda _: command_reference(),
         "settings": settings_table,
+        "turns": loop_rules,
     }
     for page, make in makers.items():
         for language in ("en", "zh"):
             path = root / "docs" / language / f"{page}.md"
-            files[path] = _between_markers(path.read_text(encoding="utf-8"), make(language))
+            files[path] = _between_markers(path.read_text(encoding="utf-8"), f"\n{make(language)}\n\n")
+    path = root / "web" / "src" / "pages" / "groups" / "reasons.ts"
+    files[path] = _between_markers(path.read_text(encoding="utf-8"), _words_of_the_page())
     return files
 
 
@@ -136,8 +141,7 @@ def settings_table(language: str) -> str:
     """A Markdown table of all settings."""
     from nanobot_transcript.settings import describe
 
-    heads = _HEADS[language]
-    lines = [f"| {' | '.join(heads)} |", "| --- | --- | --- | --- |"]
+    lines = _heads(_SETTING_HEADS[language])
     for item in describe():
         if item.section:
             continue
@@ -146,6 +150,29 @@ def settings_table(language: str) -> str:
         kind = item.kind.en if language == "en" else item.kind.zh
         lines.append(f"| `{item.key}` | {default} | {kind} | {meaning} |")
     return "\n".join(lines)
+
+
+def loop_rules(language: str) -> str:
+    """A Markdown table of the loop guard's rules, with the settings that limit them and their defaults."""
+    from nanobot_transcript.settings import describe
+
+    defaults = {item.key: _scalar(item.default) for item in describe()}
+    lines = _heads(_RULE_HEADS[language])
+    for rule in LOOP_RULES:
+        meaning = f"{rule.sentence[0].upper()}{rule.sentence[1:]}" if language == "en" else rule.zh
+        limits = ", ".join(f"`{key}` ({defaults[key]})" for key in rule.settings)
+        lines.append(f"| `{rule.reason}` | {meaning} | {limits or '–'} |")
+    return "\n".join(lines)
+
+
+def _words_of_the_page() -> str:
+    """The loop guard's reasons in Chinese, for the web page."""
+    rules = sorted(LOOP_RULES, key=lambda rule: rule.reason)
+    return "".join(f'  {rule.reason}: "防循环：{rule.zh}",\n' for rule in rules)
+
+
+def _heads(names: Sequence[str]) -> list[str]:
+    return [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
 
 
 def error_tree() -> str:
@@ -182,9 +209,7 @@ def _help_pages(command: Any, path: str, parent: Any) -> Iterator[str]:
 
 
 def _between_markers(page: str, text: str) -> str:
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}"
+    return _MARKED.sub(lambda found: f"{found[1]}{text}{found[2]}", page, count=1)
 
 
 if __name__ == "__main__":
