@@ -9,12 +9,15 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.turns.loop_guard import LOOP_RULES
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings.schema import Description
 
 __all__ = ["generated", "main"]
 
@@ -40,9 +43,9 @@ def generated(root: Path) -> dict[Path, str]:
     for page, make in makers.items():
         for language in ("en", "zh"):
             path = root / "docs" / language / f"{page}.md"
-            files[path] = _between_markers(path.read_text(encoding="utf-8"), f"\n{make(language)}\n\n")
+            files[path] = _between_markers(path, f"\n{make(language)}\n\n")
     path = root / "web" / "src" / "pages" / "groups" / "reasons.ts"
-    files[path] = _between_markers(path.read_text(encoding="utf-8"), _words_of_the_page())
+    files[path] = _between_markers(path, _words_of_the_page())
     return files
 
 
@@ -98,7 +101,7 @@ def _yaml_lines() -> Iterator[str]:
             yield f"{indent}{item.name}: {_scalar(item.default)}"
 
 
-def _commented(mapping: Any, inner: list[Any], indent: str) -> Iterator[str]:
+def _commented(mapping: "Description", inner: "list[Description]", indent: str) -> Iterator[str]:
     yield f"{indent}# {mapping.name}:"
     yield f"{indent}#   {mapping.example}:"
     for item in inner:
@@ -108,7 +111,7 @@ def _commented(mapping: Any, inner: list[Any], indent: str) -> Iterator[str]:
         yield f"{deeper}{item.name}:" if item.section else f"{deeper}{item.name}: {_scalar(value)}"
 
 
-def _comment(item: Any, indent: str) -> Iterator[str]:
+def _comment(item: "Description", indent: str) -> Iterator[str]:
     yield from (f"{indent}# {line}" for line in textwrap.wrap(item.en, _WIDTH))
     yield from (f"{indent}# {line}" for line in _wrapped_chinese(item.zh))
 
@@ -208,8 +211,13 @@ def _help_pages(command: Any, path: str, parent: Any) -> Iterator[str]:
         yield from _help_pages(below, f"{path} {name}", context)
 
 
-def _between_markers(page: str, text: str) -> str:
-    return _MARKED.sub(lambda found: f"{found[1]}{text}{found[2]}", page, count=1)
+def _between_markers(path: Path, text: str) -> str:
+    """The file with this text between its markers. Raises ValueError where it has none."""
+    page = path.read_text(encoding="utf-8")
+    found = _MARKED.search(page)
+    if found is None:
+        raise ValueError(f"{path} has no markers of what is generated")
+    return f"{page[: found.start()]}{found[1]}{text}{found[2]}{page[found.end() :]}"
 
 
 if __name__ == "__main__":
