@@ -1,128 +1,13 @@
-"""Every error this product raises on purpose.
+"""Every error this product raises on purpose, each said once: its class has its code, and says what has happened.
 
-TranscriptError
-├── InvalidEntryError        (also ValueError)  an argument of append/edit/recall cannot be recorded
-├── InvalidCursorError       (also ValueError)  a cursor that no store handed out
-├── UnknownNameError                            no chat, member or message is called so, or several are
-├── ConfigError                                 a setting or a configuration file is wrong
-├── ImportFormatError                           a file to import is not in the announced format
-├── NothingFoundError                           what was given was read, and holds nothing of what is wanted
-├── StoreError                                  the record could not be written or read
-│   ├── StoreUnavailableError                   directory missing, read-only, or not permitted
-│   ├── StoreFullError                          no space or quota left; nothing was acknowledged
-│   ├── UnsafePathError                         a symlink or a foreign kind of file is in the way
-│   └── StoreBusyError                          another process holds the maintenance lock
-├── HostError                                   the host framework (nanobot) lacks what the plugin needs
-├── DeliveryError                               a message could not be sent to its chat
-├── WithheldError                               a message may not be sent any more: another bot answers, or it is void
-├── OutboxError                                 a post cannot be put into the outbox or found in it
-│   ├── InvalidPostError     (also ValueError)  a post without content, too long, or not for a chat
-│   ├── PostConflictError                       the idempotency key belongs to another post
-│   └── UnknownPostError                        there is no such post, or it ended too long ago
-├── MailboxError                                a mail in a FileBox mailbox cannot be sent, found or read
-│   ├── NoAgentError                            nothing says which agent this is
-│   ├── UnknownAgentError                       the configuration names no such agent
-│   ├── RunAsRefusedError                       the settings do not let ``runAs`` name this agent
-│   ├── InvalidMailError     (also ValueError)  a title, type, content, box or file name that cannot be used
-│   ├── MailNotFoundError                       there is no such mail
-│   ├── MailboxBusyError                        another process has been changing the mailbox for too long
-│   └── MailboxUnavailableError                 the mailbox's folder is missing, not permitted, full, or a link
-├── AgentMailError                              Agent Mail: mail, identities, claims of a project
-│   ├── InvalidLetterError   (also ValueError)  an argument that cannot be used: subject, recipients, path, time
-│   ├── UnknownProjectError                     no project has this key
-│   ├── UnregisteredAgentError                  nobody is registered under this name, or several are
-│   ├── LetterNotFoundError                     there is no such message or thread
-│   ├── ActingRefusedError                      who asks may not act as this agent
-│   ├── GuardError                              the pre-commit guard cannot be put into this repository
-│   └── ArchiveError                            the archive in git cannot be written or read
-├── IoBridgeError                               inputs and outputs of agents: the queues of sessions
-│   ├── InvalidItemError     (also ValueError)  a session id, input, output or time to wait that cannot be used
-│   └── QueueFullError                          a session, or all of them, hold what they may; ``retry_after`` seconds
-├── AssistantError                              questions of agents to people
-│   ├── InvalidQuestionError (also ValueError)  a question, answer or message that cannot be used
-│   ├── UnknownQuestionError                    there is no question with this id
-│   └── TokenRefusedError                       the token is not known
-├── PlatformError                               the chat platform (Feishu) failed a call or refused it
-│   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
-│   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
-│   ├── RateLimitedError                        too many calls; ``retry_after`` seconds
-│   ├── QuotaExhaustedError                     the tenant's calls of this month are used up
-│   ├── CallBudgetError                         our own budget of calls is spent; nothing was asked
-│   ├── MessageGoneError                        the message was recalled, deleted, or never was visible
-│   ├── RequestRefusedError                     what was asked cannot be done as it was asked
-│   ├── TooLargeError                           a file is larger than the platform gives out, or than it may be here
-│   ├── NoAnswerError                           the platform cannot be reached or is out of order
-│   └── UnexpectedAnswerError                   the answer is not what the platform's documents promise
-├── HubUnreachableError                         the hub that a command speaks to does not run, or refuses it
-├── ClientCannotError                           an MCP client lacks what a tool needs of it
-└── ResponderError                              an agent's mind (a model, a command) gave no answer
-    └── ResponderTimeoutError                   it took longer than it may
-
-Each error has a stable ``code``, a sentence for the person (``str(error)``), and a ``hint`` that says what to do next.
+An error has a stable ``code``, a sentence for the person (``str(error)``), and a ``hint`` that says what to do next.
+Catch the class that covers what you mean: below ``StoreError`` is all that can be wrong with a record, below
+``PlatformError`` all that a chat platform can answer. docs/en/api.md shows the whole tree; `make docs` draws it from
+the classes.
 """
 
 from copy import copy
 from typing import ClassVar, Self
-
-__all__ = [
-    "ActingRefusedError",
-    "AgentMailError",
-    "ArchiveError",
-    "AssistantError",
-    "CallBudgetError",
-    "ClientCannotError",
-    "ConfigError",
-    "CredentialsRefusedError",
-    "DeliveryError",
-    "GuardError",
-    "HostError",
-    "HubUnreachableError",
-    "ImportFormatError",
-    "InvalidCursorError",
-    "InvalidEntryError",
-    "InvalidItemError",
-    "InvalidLetterError",
-    "InvalidMailError",
-    "InvalidPostError",
-    "InvalidQuestionError",
-    "IoBridgeError",
-    "LetterNotFoundError",
-    "MailNotFoundError",
-    "MailboxBusyError",
-    "MailboxError",
-    "MailboxUnavailableError",
-    "MessageGoneError",
-    "NoAgentError",
-    "NoAnswerError",
-    "NotPermittedError",
-    "NothingFoundError",
-    "OutboxError",
-    "PlatformError",
-    "PostConflictError",
-    "QueueFullError",
-    "QuotaExhaustedError",
-    "RateLimitedError",
-    "RequestRefusedError",
-    "ResponderError",
-    "ResponderTimeoutError",
-    "RunAsRefusedError",
-    "StoreBusyError",
-    "StoreError",
-    "StoreFullError",
-    "StoreUnavailableError",
-    "TokenRefusedError",
-    "TooLargeError",
-    "TranscriptError",
-    "UnexpectedAnswerError",
-    "UnknownAgentError",
-    "UnknownNameError",
-    "UnknownPostError",
-    "UnknownProjectError",
-    "UnknownQuestionError",
-    "UnregisteredAgentError",
-    "UnsafePathError",
-    "WithheldError",
-]
 
 
 class TranscriptError(Exception):
@@ -138,7 +23,7 @@ class TranscriptError(Exception):
         self.hint = hint
 
     def about(self, whom: str) -> Self:
-        """The same error with its sentence beginning with whom or what it is about.
+        """The same error, with whom or what it is about in front of its sentence.
 
         >>> str(ConfigError("There is no program x.").about("agents.cli_a"))
         'agents.cli_a: There is no program x.'
@@ -161,7 +46,7 @@ class InvalidCursorError(TranscriptError, ValueError):
 
 
 class UnknownNameError(TranscriptError):
-    """No chat, member or message is called so, or several are; the sentence or the hint lists what there is."""
+    """No chat, member or message has this name, or several have it; the sentence or the hint lists what there is."""
 
     code = "unknown_name"
 
@@ -179,7 +64,7 @@ class ImportFormatError(TranscriptError):
 
 
 class NothingFoundError(TranscriptError):
-    """What was given was read, and holds nothing of what is wanted."""
+    """What was given could be read, but does not hold what is wanted, such as labelled messages."""
 
     code = "nothing_found"
 
@@ -224,7 +109,7 @@ class DeliveryError(TranscriptError):
     """A message could not be sent to its chat.
 
     ``retryable`` says that another attempt may succeed, ``retry_after`` (seconds) when the platform wants it.
-    ``arrived`` is what of the message stands in the chat nevertheless, as whoever sent it describes that.
+    ``arrived`` is the part of the message that did get into the chat, in the form that the sender uses.
     """
 
     code = "delivery"
@@ -239,7 +124,7 @@ class DeliveryError(TranscriptError):
 
 
 class WithheldError(TranscriptError):
-    """A message may not be sent any more, because another bot answers by now or what it answers was taken back."""
+    """A message may not be sent any more, because another bot is answering or the message to answer was recalled."""
 
     code = "withheld"
 
@@ -257,7 +142,7 @@ class ResponderTimeoutError(ResponderError):
 
 
 class HubUnreachableError(TranscriptError):
-    """The hub that a command speaks to does not run, or does not let it in."""
+    """The hub that a command needs does not run, or refuses it."""
 
     code = "hub_unreachable"
 
@@ -359,7 +244,7 @@ class UnknownProjectError(AgentMailError):
 
 
 class UnregisteredAgentError(AgentMailError):
-    """Nobody is registered under this name, or in several other projects somebody is; the hint lists them."""
+    """No agent of the project is registered under this name, or agents of several others are; the hint lists them."""
 
     code = "unregistered_agent"
 
@@ -371,7 +256,7 @@ class LetterNotFoundError(AgentMailError):
 
 
 class ActingRefusedError(AgentMailError):
-    """Who asks may not act as this agent: its token is missing or wrong, or its name is reserved."""
+    """The caller may not act as this agent: its token is missing or wrong, or its name is reserved."""
 
     code = "acting_refused"
 
@@ -401,7 +286,7 @@ class InvalidItemError(IoBridgeError, ValueError):
 
 
 class QueueFullError(IoBridgeError):
-    """A session, or all of them together, hold as much as they may. Nothing was queued; ``retry_after`` in seconds."""
+    """The queue of a session, or all together, are full. Nothing was queued; ``retry_after`` is in seconds."""
 
     code = "queue_full"
 
@@ -423,7 +308,7 @@ class InvalidQuestionError(AssistantError, ValueError):
 
 
 class UnknownQuestionError(AssistantError):
-    """Nobody asked a question with this id, or somebody with another token did."""
+    """There is no question with this id, or it was asked with another token."""
 
     code = "unknown_question"
 
@@ -438,8 +323,8 @@ class PlatformError(TranscriptError):
     """The chat platform failed a call or refused it.
 
     ``platform_code`` is its own error code and ``status`` the HTTP status, where there are such; ``log_id`` is what
-    its support asks for. ``arrived`` is what of a message in several parts stands in the chat nevertheless, as whoever
-    sent it describes that.
+    its support asks for. ``arrived`` is the part of a longer message that did get into the chat, in the form that the
+    sender uses.
     """
 
     code = "platform"
@@ -483,7 +368,7 @@ class RateLimitedError(PlatformError):
 
 
 class QuotaExhaustedError(PlatformError):
-    """All apps of the tenant together have used up this month's calls. Nothing is asked again for ``retry_after`` s."""
+    """The apps of the tenant have used up this month's calls. The platform is not asked for ``retry_after`` seconds."""
 
     code = "quota_exhausted"
     retry_after: float = 3600.0
@@ -523,3 +408,9 @@ class UnexpectedAnswerError(PlatformError):
     """The answer is not what the platform's documents promise, such as a page of HTML from something in between."""
 
     code = "unexpected_answer"
+
+
+# A list of names would say each error a second time.
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name, kind in list(globals().items()) if isinstance(kind, type) and issubclass(kind, TranscriptError)
+]

@@ -3,8 +3,7 @@
     python tools/check_lengths.py [FILE ...]        default: every Python file git knows
 
 A function counts from ``def`` to its last line, docstring and inner functions included; a module with all its lines.
-Prints ``file:line: reason`` for each finding and exits with 1 when there is one. An exception that is not needed any
-more is a finding, too.
+Prints ``file:line: reason`` for each finding and exits with 1 when there is one.
 """
 # ruff: noqa: INP001, T201 - a script that talks to the terminal, not a package
 
@@ -18,11 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST_FUNCTION = 60
 LONGEST_MODULE = 450
 PRODUCT = ("nanobot_transcript/", "channels/", "mcp_tools/")
-
-TABLES = {
-    "nanobot_transcript/errors.py": "the tree of errors: a class with a code and a hint for each, and no behaviour",
-}
-"""Modules of the product that consist of data and may be longer, and what they list."""
 
 
 def main(arguments: list[str]) -> int:
@@ -53,10 +47,8 @@ def look_at(name: str, text: str) -> Iterator[str]:
 
 
 def whole(name: str, lines: int) -> Iterator[str]:
-    if lines > LONGEST_MODULE and name not in TABLES:
-        yield f"{name}:1: {lines} lines; split it below {LONGEST_MODULE + 1}, or name it among TABLES if it is data"
-    if lines <= LONGEST_MODULE and name in TABLES:
-        yield f"{name}:1: {lines} lines need no exception any more; take it out of TABLES in tools/check_lengths.py"
+    if lines > LONGEST_MODULE:
+        yield f"{name}:1: {lines} lines; split it below {LONGEST_MODULE + 1}"
 
 
 if __name__ == "__main__":

@@ -1,51 +1,51 @@
-"""Writes what is generated: ``config.example.yaml``, and the parts between markers in the documents.
+"""Writes what is generated: ``config.example.yaml``, and what stands between markers in documents and in the web page.
 
-Run ``python -m nanobot_transcript.cli.generated_docs`` in a checkout after a setting or a command has changed; a test
-compares. ``--check`` changes nothing and ends with 1 when something is out of date.
+Run ``python -m nanobot_transcript.cli.generated_docs`` in a checkout after a setting, a command, an error or a rule of
+the loop guard has changed; a test compares. ``--check`` changes nothing and ends with 1 when something is out of date.
 """
 
+import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-__all__ = ["example_file", "generated", "main", "settings_table"]
+from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.turns.loop_guard import LOOP_RULES
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings.schema import Description
+
+__all__ = ["generated", "main"]
 
 _WIDTH: Final = 100
-_BEGIN: Final = "<!-- generated:begin -->"
-_END: Final = "<!-- generated:end -->"
+_MARKED: Final = re.compile(r"(generated:begin(?: -->)?\n).*?( *(?:<!--|//) generated:end)", re.DOTALL)
 _CLOSING: Final = "。，、；：！？）」』》”’"
-_HEADS: Final = {
+_SETTING_HEADS: Final = {
     "en": ("Setting", "Default", "Kind", "Meaning"),
     "zh": ("设置", "默认值", "类型", "含义"),
 }
-_KINDS_ZH: Final = {
-    "whole number": "整数",
-    "number": "数字",
-    "secret text": "密文",
-    "text": "文本",
-    "true or false": "true 或 false",
-    "mapping to ": "映射：",
-    "any value": "任意值",
-    "path": "路径",
-    "size": "大小",
-    "list of ": "列表：",
-    " or ": " 或 ",
-    "`, `": "`、`",
-}
+_RULE_HEADS: Final = {"en": ("`reason`", "Meaning", "Settings"), "zh": ("`reason`", "含义", "设置")}
 
 
 def generated(root: Path) -> dict[Path, str]:
     """Every generated file of a checkout with what it should hold."""
     files = {root / "config.example.yaml": example_file()}
-    makers: dict[str, Callable[[str], str]] = {"commands": lambda _: command_reference(), "settings": settings_table}
+    makers: dict[str, Callable[[str], str]] = {
+        "api": lambda _: error_tree(),
+        "commands": lambda _: command_reference(),
+        "settings": settings_table,
+        "turns": loop_rules,
+    }
     for page, make in makers.items():
         for language in ("en", "zh"):
             path = root / "docs" / language / f"{page}.md"
-            files[path] = _between_markers(path.read_text(encoding="utf-8"), make(language))
+            files[path] = _between_markers(path, f"\n{make(language)}\n\n")
+    path = root / "web" / "src" / "pages" / "groups" / "reasons.ts"
+    files[path] = _between_markers(path, _words_of_the_page())
     return files
 
 
@@ -101,7 +101,7 @@ def _yaml_lines() -> Iterator[str]:
             yield f"{indent}{item.name}: {_scalar(item.default)}"
 
 
-def _commented(mapping: Any, inner: list[Any], indent: str) -> Iterator[str]:
+def _commented(mapping: "Description", inner: "list[Description]", indent: str) -> Iterator[str]:
     yield f"{indent}# {mapping.name}:"
     yield f"{indent}#   {mapping.example}:"
     for item in inner:
@@ -111,7 +111,7 @@ def _commented(mapping: Any, inner: list[Any], indent: str) -> Iterator[str]:
         yield f"{deeper}{item.name}:" if item.section else f"{deeper}{item.name}: {_scalar(value)}"
 
 
-def _comment(item: Any, indent: str) -> Iterator[str]:
+def _comment(item: "Description", indent: str) -> Iterator[str]:
     yield from (f"{indent}# {line}" for line in textwrap.wrap(item.en, _WIDTH))
     yield from (f"{indent}# {line}" for line in _wrapped_chinese(item.zh))
 
@@ -144,16 +144,55 @@ def settings_table(language: str) -> str:
     """A Markdown table of all settings."""
     from nanobot_transcript.settings import describe
 
-    heads = _HEADS[language]
-    lines = [f"| {' | '.join(heads)} |", "| --- | --- | --- | --- |"]
+    lines = _heads(_SETTING_HEADS[language])
     for item in describe():
         if item.section:
             continue
         meaning = item.en if language == "en" else item.zh
         default = {"en": "required", "zh": "必填"}[language] if item.required else f"`{_scalar(item.default)}`"
-        kind = item.kind if language == "en" else _in_chinese(item.kind)
+        kind = item.kind.en if language == "en" else item.kind.zh
         lines.append(f"| `{item.key}` | {default} | {kind} | {meaning} |")
     return "\n".join(lines)
+
+
+def loop_rules(language: str) -> str:
+    """A Markdown table of the loop guard's rules, with the settings that limit them and their defaults."""
+    from nanobot_transcript.settings import describe
+
+    defaults = {item.key: _scalar(item.default) for item in describe()}
+    lines = _heads(_RULE_HEADS[language])
+    for rule in LOOP_RULES:
+        meaning = f"{rule.sentence[0].upper()}{rule.sentence[1:]}" if language == "en" else rule.zh
+        limits = ", ".join(f"`{key}` ({defaults[key]})" for key in rule.settings)
+        lines.append(f"| `{rule.reason}` | {meaning} | {limits or '–'} |")
+    return "\n".join(lines)
+
+
+def _words_of_the_page() -> str:
+    """The loop guard's reasons in Chinese, for the web page."""
+    rules = sorted(LOOP_RULES, key=lambda rule: rule.reason)
+    return "".join(f'  {rule.reason}: "防循环：{rule.zh}",\n' for rule in rules)
+
+
+def _heads(names: Sequence[str]) -> list[str]:
+    return [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+
+
+def error_tree() -> str:
+    """Every error with its code, below the error that it is a kind of."""
+    lines = [(TranscriptError.__name__, TranscriptError.code), *_errors_below(TranscriptError, "")]
+    width = max(len(name) for name, _ in lines)
+    return "\n".join(["```text", *(f"{name:{width}}  {code}" for name, code in lines), "```"])
+
+
+def _errors_below(kind: type[TranscriptError], indent: str) -> Iterator[tuple[str, str]]:
+    # Subclasses elsewhere, of the commands and of tests, are no part of the tree.
+    kinds = [below for below in kind.__subclasses__() if below.__module__ == TranscriptError.__module__]
+    for number, below in enumerate(kinds, 1):
+        branch, deeper = ("└── ", "    ") if number == len(kinds) else ("├── ", "│   ")
+        also = " (also ValueError)" if issubclass(below, ValueError) else ""
+        yield f"{indent}{branch}{below.__name__}{also}", below.code
+        yield from _errors_below(below, indent + deeper)
 
 
 def command_reference() -> str:
@@ -172,16 +211,13 @@ def _help_pages(command: Any, path: str, parent: Any) -> Iterator[str]:
         yield from _help_pages(below, f"{path} {name}", context)
 
 
-def _in_chinese(kind: str) -> str:
-    for english, chinese in _KINDS_ZH.items():
-        kind = kind.replace(english, chinese)
-    return kind
-
-
-def _between_markers(page: str, text: str) -> str:
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}"
+def _between_markers(path: Path, text: str) -> str:
+    """The file with this text between its markers. Raises ValueError where it has none."""
+    page = path.read_text(encoding="utf-8")
+    found = _MARKED.search(page)
+    if found is None:
+        raise ValueError(f"{path} has no markers of what is generated")
+    return f"{page[: found.start()]}{found[1]}{text}{found[2]}{page[found.end() :]}"
 
 
 if __name__ == "__main__":

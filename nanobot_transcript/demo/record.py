@@ -32,8 +32,8 @@ class DemoPlace:
         """As ``NANOBOT_TRANSCRIPT_RECORD__URL`` says. Raises ConfigError when it cannot be understood."""
         from pydantic import ValidationError
 
+        from nanobot_transcript.settings.environment import environment
         from nanobot_transcript.settings.sections.store import RecordSettings
-        from nanobot_transcript.settings.sources import environment
 
         try:
             told = RecordSettings(**environment().values.get("record") or {})

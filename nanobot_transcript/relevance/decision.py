@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.turns.loop_guard import LOOP_RULES
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.corrections import Correction
@@ -97,7 +98,7 @@ TurnOutcome: TypeAlias = Literal["answered", "failed", "said_nothing", "withdraw
 """What became of an answer that was begun."""
 LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD, Stage.ANSWER, Stage.CORRECTION})
 """Where decisions come from that are made after the gate's own about the same message."""
-STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.HOP_LIMIT, Reason.PAIR_BUDGET})
+STOPS: Final[frozenset[str]] = frozenset(Reason(rule.reason) for rule in LOOP_RULES)
 """Why the loop guard lets no bot answer another one."""
 OUTCOMES: Final[frozenset[str]] = frozenset(get_args(TurnOutcome))
 """What became of answers, as reasons of the stage of answers."""
@@ -136,10 +137,7 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.CLAIMED: "It was the first to claim the message, and answers.",
     Reason.CLAIM_SEEN: "Another bot has claimed the message.",
     Reason.TAKEN_OVER: "The bot that had claimed the message did not answer; this one steps in.",
-    Reason.COURTESY: "The loop guard: thanks and the like of a bot get no answer.",
-    Reason.ECHO: "The loop guard: the same was said just before.",
-    Reason.HOP_LIMIT: "The loop guard: bots have had enough turns in a row since a person spoke.",
-    Reason.PAIR_BUDGET: "The loop guard: the two bots have said enough to each other for now.",
+    **{Reason(rule.reason): f"The loop guard: {rule.sentence}" for rule in LOOP_RULES},
     Reason.ANSWERED: "It answered.",
     Reason.FAILED: "It could not answer.",
     Reason.SAID_NOTHING: "It had nothing to say.",

@@ -1,6 +1,7 @@
-"""The record that settings describe, for those who may not need it: in a folder, opening it takes a while to import."""
+"""The record that the settings describe, opened when it is first needed: importing what it needs takes a while."""
 
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -14,32 +15,32 @@ if TYPE_CHECKING:
 __all__ = ["Opening"]
 
 
+@dataclass(eq=False)
 class Opening:
     """Opens the record once, when it is first asked for, and closes it with itself. For any thread."""
 
-    def __init__(self, settings: "Settings") -> None:
-        self._settings: Settings = settings
-        self._mutex: threading.Lock = threading.Lock()
-        self._record: Record | None = None
+    settings: "Settings"
+    _mutex: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _record: "Record | None" = field(default=None, init=False)
 
     @property
     def record(self) -> "Record":
         """With all its parts. Creates nothing until something is written."""
         with self._mutex:
             if self._record is None:
-                self._record = self._settings.open_record()
+                self._record = self.settings.open_record()
             return self._record
 
     def shelf(self, folder: Path) -> Shelf:
         """See ``Record.shelf``. Raises ConfigError as ``Settings.open_record`` does."""
-        self._settings.require("record")
-        return Shelf(folder) if self._settings.record.address is None else self.record.shelf(folder)
+        self.settings.require("record")
+        return Shelf(folder) if self.settings.record.address is None else self.record.shelf(folder)
 
     def close(self) -> None:
         """Release what is open, once, however many ask for it."""
         with self._mutex:
             record, self._record = self._record, None
-        if record is not None:
+        if record is not None:  # outside of the lock: closing waits for what is still being written
             record.close()
 
     def __enter__(self) -> Self:

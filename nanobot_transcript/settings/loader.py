@@ -10,21 +10,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings.config_file import find_file, yaml_file
+from nanobot_transcript.settings.environment import DotenvUse, dotenv_file, environment, plain_environment
 from nanobot_transcript.settings.model import Settings
-from nanobot_transcript.settings.plain_variables import DotenvUse, dotenv_file, plain_environment
 from nanobot_transcript.settings.problems import config_error
-from nanobot_transcript.settings.schema import Model, child, closest
-from nanobot_transcript.settings.sources import (
-    Origin,
-    Source,
-    command_line,
-    environment,
-    find_file,
-    origin_of,
-    yaml_file,
-)
+from nanobot_transcript.settings.schema import Model, child, closest, place_of
+from nanobot_transcript.settings.sources import Origin, Source, command_line, origin_of
 from nanobot_transcript.settings.unset_variables import Unset, unset_error
-from nanobot_transcript.settings.wording import place_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.record import Record
@@ -36,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One setting as it holds; ``text`` is safe to show."""
+    """One setting in effect; ``text`` is safe to show."""
 
     key: str
     text: Any
@@ -71,12 +63,12 @@ class LoadedSettings(Settings):
 
     @property
     def variables(self) -> frozenset[str]:
-        """The variables of this process's environment that a setting is made of; those of a ``.env`` are none of it."""
+        """The variables of this process's environment that settings are made of, without those of a ``.env``."""
         origins = (origin for source in self._sources for origin in source.origins.values())
         return frozenset(name for origin in origins for name in origin.variables if name in os.environ)
 
     def open_database(self, *, spooled: bool = True) -> "Record":
-        """See ``Settings.open_database``; an error about an address says where that stands."""
+        """See ``Settings.open_database``; an error about an address also says where it was set."""
         try:
             return super().open_database(spooled=spooled)
         except ConfigError as error:
@@ -114,8 +106,8 @@ def load_settings(
     ``config`` names the YAML file (else ``$NANOBOT_TRANSCRIPT_CONFIG``, else
     ``./nanobot-transcript.yaml`` if ``look_in_cwd``, else ``~/.nanobot/transcript.yaml``).
     ``overrides`` are nested values that go before all, such as ``{"store": {"dir": "/t"}}``. ``dotenv``: how
-    much of ``./.env`` counts, if ``look_in_cwd``. A setting that does not exist is named in one WARNING and left out.
-    ``later``: what refers to a variable that is not set is no error before the caller asks with ``require``.
+    much of ``./.env`` counts, if ``look_in_cwd``. A setting that does not exist gets one WARNING and is ignored.
+    ``later``: a reference to a variable that is not set is no error until the caller asks with ``require``.
     Raises ConfigError, naming key, origin and remedy.
     """
     path = find_file(config, look_in_cwd=look_in_cwd)
@@ -144,8 +136,9 @@ def load_settings(
 
 
 def _take_out_unset(merged: dict[str, Any], sources: Sequence[Source]) -> dict[str, Unset]:
-    """What is in effect and refers to a variable that is not set, by key; taken out of ``merged``, so that the default
-    holds. What has none stays as it is written.
+    """Remove from ``merged`` what refers to a variable that is not set, so that its default holds; return it by key.
+
+    A required setting stays as it is written: without it pydantic would call it missing, which it is not.
     """
     found: dict[str, Unset] = {}
     for number, source in enumerate(sources):
@@ -175,7 +168,7 @@ def _key_in(section: dict[Any, Any], name: str) -> Any:
 
 
 def _known(values: Any, model: Model, prefix: str, source: Source, unknown: list[str]) -> Any:
-    """``values`` without what the settings do not have; each such key is put down in ``unknown``."""
+    """``values`` without keys that are no settings; a sentence about each of these is added to ``unknown``."""
     if values is None and model is not Settings:
         return {}  # a section whose lines are all commented out
     if not isinstance(values, dict):

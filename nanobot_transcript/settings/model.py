@@ -3,14 +3,14 @@
 import logging
 from collections.abc import Collection
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.platform import Platform, platforms
-from nanobot_transcript.settings.base import Section, setting
+from nanobot_transcript.settings.base import Section, Traits, setting
 from nanobot_transcript.settings.sections.agents import AgentSettings, BotSettings, RunnerSettings
 from nanobot_transcript.settings.sections.assistant import AssistantSettings
 from nanobot_transcript.settings.sections.filebox import FileboxSettings
@@ -33,21 +33,24 @@ if TYPE_CHECKING:
     from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.record import Record
 
-__all__ = ["Settings"]
+__all__ = ["PREFIX", "Settings"]
 
 logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Section)
 
+PREFIX: Final = "NANOBOT_TRANSCRIPT_"
+"""What the names of environment variables for settings begin with."""
+
 _TAKEN = frozenset({"file", "unknown", "values", "variables"})
-"""What settings that were loaded have besides."""
+"""Names that ``LoadedSettings`` uses itself, so that no platform's section can have them."""
 
 
 class _Common(BaseSettings):
     """What can be set whichever platforms are installed."""
 
     model_config = SettingsConfigDict(
-        env_prefix="NANOBOT_TRANSCRIPT_",
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         extra="ignore",
         frozen=True,
@@ -61,7 +64,7 @@ class _Common(BaseSettings):
         "存放在数据库中的记录，供多台机器共用。",
     )
     agent: AgentSettings = setting(AgentSettings, "This process's bot.", "本进程的机器人。")
-    agents: dict[str, BotSettings] = setting(
+    agents: Annotated[dict[str, BotSettings], Traits(names="<app_id>")] = setting(
         dict,
         "The bots of the group, by account: in Feishu the app id.",
         "群里的机器人，按账号（飞书中即 App ID）。",
@@ -110,7 +113,7 @@ class _Common(BaseSettings):
     _unset: dict[str, Unset] = {}
 
     def section(self, kind: type[S]) -> S:
-        """The section of this kind, which a platform brought. Raises ConfigError when its platform is not installed."""
+        """The section of this class, which a platform brings. Raises ConfigError when the platform is not installed."""
         for name in type(self).model_fields:
             if isinstance(value := getattr(self, name), kind):
                 return value
@@ -121,20 +124,21 @@ class _Common(BaseSettings):
 
     @property
     def hub_wants_tokens(self) -> bool:
-        """True when nobody comes into the hub without a token, also on this machine."""
+        """True when the hub lets nobody in without a token, not even on this machine."""
         return bool(self.hub.tokens or self.filebox.tokens or self.hub.page_token)
 
     @property
     def run_accounts(self) -> tuple[str, ...]:
-        """The accounts of the bots that ``run`` runs: those of which a responder is given."""
+        """The accounts of the bots that ``run`` runs: those that have a responder."""
         return tuple(account for account, agent in self.agents.items() if "responder" in agent.model_fields_set)
 
     def open_record(self, *, spooled: bool = True) -> "Record":
-        """The record these settings describe, with all its parts; unless ``spooled``, every write waits for it. Creates
-        nothing until something is written. Raises ConfigError when its address refers to a variable that is not set:
-        that must not lead into another record.
+        """The record these settings describe, with all its parts. Creates nothing until something is written.
+
+        ``spooled``: writes wait on this machine while the database cannot be reached; else each write waits for the
+        database. Raises ConfigError when the address refers to a variable that is not set.
         """
-        self.require("record")
+        self.require("record")  # without its address, the default would silently lead to another record
         return self.open_folder() if self.record.address is None else self.open_database(spooled=spooled)
 
     def open_folder(self) -> "Record":
@@ -144,9 +148,7 @@ class _Common(BaseSettings):
         return Record.open(self.store.dir, posting=self.outbox.limits(), **self.store.options())
 
     def open_database(self, *, spooled: bool = True) -> "Record":
-        """The record at ``record.url``; unless ``spooled``, every write waits for the database. Raises ConfigError
-        where none is set.
-        """
+        """The record at ``record.url``; ``spooled`` as in ``open_record``. Raises ConfigError without an address."""
         from nanobot_transcript.record import Record
 
         self.require("record")
@@ -163,19 +165,19 @@ class _Common(BaseSettings):
         return Record.open(address, posting=self.outbox.limits(), **kept, **options)
 
     def agent_profiles(self) -> "dict[str, AgentProfile]":
-        """What the settings say of the bots of the group, by account."""
+        """The bots of the group, by account."""
         from nanobot_transcript.identity import AgentProfile
 
         return {
-            account: AgentProfile(agent.name, tuple(agent.aliases), agent.description, account=account)
+            account: AgentProfile(
+                name=agent.name, aliases=tuple(agent.aliases), description=agent.description, account=account
+            )
             for account, agent in self.agents.items()
         }
 
     def conversation(self, platform: Platform, *, only: str = "") -> "Options":
-        """How the bots of this process take part on a platform; ``only`` is what its only bot is called."""
+        """How the bots of this process take part on a platform; ``only`` is the name of its only bot, if it has one."""
         from nanobot_transcript.conversation.composition import Options
-        from nanobot_transcript.conversation.prompt import ContextLimits
-        from nanobot_transcript.turns import RelaySettings
 
         return Options(
             agents={
@@ -183,20 +185,20 @@ class _Common(BaseSettings):
             },
             only=only,
             policy=self.groups.policy,
-            context=ContextLimits(self.context.max_entries, self.context.max_chars),
+            context=self.context.limits(),
             gate=self.gate.options(),
             log=self.gate.log,
             questions_per_hour=self.gate.judge.per_hour,
             guard=self.turns.limits(),
             claim=self.turns.claim.limits(),
             claim_open=self.turns.claim.answer,
-            relay=RelaySettings(self.relay.mode, self.relay.max_age),
+            relay=self.relay.options(),
             courtesy_reaction="" if self.gate.courtesy_reaction == "off" else self.gate.courtesy_reaction,
         )
 
     def require(self, *keys: str, sections: Collection[str] = ()) -> None:
-        """Raise one ConfigError for everything that refers to a variable which is not set: all at or below one of these
-        keys, and in these sections what does not wait until somebody uses it.
+        """Raise one ConfigError for everything that is needed and refers to a variable that is not set: all at or below
+        these keys, and in these sections what does not wait until it is used.
         """
         every = self._unset.values()
         needed = [one for one in every if one.is_below(*keys) or (not one.waits and one.is_below(*sections))]
@@ -217,7 +219,7 @@ class _Common(BaseSettings):
 
 
 def _sections() -> dict[str, Any]:
-    """The sections that platforms bring, by their names. What cannot be loaded is named in the log and left out."""
+    """The sections that platforms bring, by name. One that cannot be loaded is logged and left out."""
     found: dict[str, Any] = {}
     for platform in platforms():
         try:
@@ -237,7 +239,7 @@ def _section(platform: Platform) -> dict[str, Any]:
     if hasattr(_Common, platform.name) or platform.name in {*_Common.model_fields, *_TAKEN}:
         raise ValueError(f"{platform.name} is already used in the settings")
     section: dict[str, Any] = {platform.name: (kind, field)}
-    create_model("Probe", __base__=Section, **section)()  # whether it can be left out
+    create_model("Probe", __base__=Section, **section)()  # raises when it cannot be left out: then nothing would start
     return section
 
 

@@ -2,27 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import date
-from fnmatch import fnmatchcase
-from typing import Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings.schema import Description, place_of, shown
 from nanobot_transcript.settings.sources import Origin, Source, origin_of
-from nanobot_transcript.settings.wording import SettingPlace, place_of, shown
 
 __all__ = ["config_error"]
-
-_NEEDED: Final = (
-    "agents.*.app_secret",
-    "*.responder.model",
-    "*.responder.command",
-    "*.responder.answers",
-    "*.judge.model",
-    "record.*url",
-)
-"""Settings whose default is nothing: without them what they belong to does not work, or not as it was meant."""
 
 
 def config_error(error: ValidationError, sources: Sequence[Source]) -> ConfigError:
@@ -39,13 +27,13 @@ def _sentence(problem: ErrorDetails, sources: Sequence[Source]) -> str:
     if problem["type"] == "missing":
         return f"{place.key} is missing ({origin_of(place.key.rpartition('.')[0], sources)})."
     origin = origin_of(place.key, sources)
-    must = f"must be {place.must}"
+    must = f"must be {place.kind.must}"
     if problem["type"] == "value_error":  # raised by a check of our own, in words of our own
         must = str(problem["ctx"]["error"])  # pyright: ignore[reportTypedDictNotRequiredAccess]
     return f"{place.key} ({origin}) {_given(problem, place, origin)}{must}."
 
 
-def _given(problem: ErrorDetails, place: SettingPlace, origin: Origin) -> str:
+def _given(problem: ErrorDetails, place: Description, origin: Origin) -> str:
     """What it is, with a comma and a "but"; nothing of a secret of the right kind."""
     value = problem["input"]
     if origin.written is None and place.secret and isinstance(value, str):
@@ -62,8 +50,8 @@ def _remedy(problem: ErrorDetails, sources: Sequence[Source]) -> str:
     where = f" in {origin.where}" if origin.where else ""
     if problem["type"] == "string_type" and isinstance(problem["input"], bool | int | float | date):
         return f"Put {'each item' if place.within else 'the value'} of {place.key}{where} in quotes."
-    if place.is_section and origin.kind == "file":
+    if place.kind.is_mapping and origin.kind == "file":
         return f"Write what belongs to {place.key}{where} on the lines below it, indented."
-    needed = place.required or any(fnmatchcase(place.key, pattern) for pattern in _NEEDED)
+    needed = place.required or place.needed
     instead = "" if needed else ", or remove it" if place.named else ", or remove it to use the default"
     return f"Correct {place.key}{where}{instead}."

@@ -1,4 +1,4 @@
-"""Settings that refer to environment variables which are not set."""
+"""Settings that refer to environment variables that are not set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,8 @@ __all__ = ["Unset", "unset_error"]
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """A setting by the parts of its key, ``where`` it stands, as it is ``written`` (of a list an item), and the
-    ``variables`` that it lacks.
-
-    ``waits``: only who uses it needs it, such as a bot its own secret.
+    """A setting with the parts of its key, ``where`` it was set, how it is ``written`` (an item, if it is a list), and
+    the ``variables`` that are missing. ``waits``: see ``Traits``.
     """
 
     path: tuple[str, ...]
@@ -33,7 +31,7 @@ class Unset:
 
     @property
     def sentence(self) -> str:
-        """What is missing, and where it is asked for."""
+        """What is missing, and which setting refers to it."""
         named = _and([f"${{{name}}}" for name in self.variables])
         is_not = "which is not set" if len(self.variables) == 1 else "which are not set"
         return f"{self.key} ({self.where}) refers to {named}, {is_not}."

@@ -1,7 +1,7 @@
-"""Keeps bots from talking in circles, without a word between them: every process counts in the same record."""
+"""Keeps bots from talking in circles. No process asks another one: each counts the turns in the shared record."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
@@ -9,10 +9,10 @@ from nanobot_transcript.identity import AgentProfile, is_bot, is_person, speaker
 from nanobot_transcript.turns.addressees import hop_of, ids_of, talk_of
 from nanobot_transcript.turns.courtesy import fingerprint, is_courtesy
 
-__all__ = ["GUARD_HISTORY", "LoopGuard", "LoopLimits", "Verdict", "bot_turns"]
+__all__ = ["GUARD_HISTORY", "LOOP_RULES", "LoopGuard", "LoopLimits", "LoopRule", "Verdict", "bot_turns"]
 
 GUARD_HISTORY: Final = 60
-"""How many of the newest entries the guard should be shown: enough for a pair budget among other talk."""
+"""How many of the newest entries the guard should be shown: enough for the exchanges of a pair among other talk."""
 
 _BEGINNING: Final = 60
 _UNSETTLED: Final = 4
@@ -20,8 +20,11 @@ _UNSETTLED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class LoopLimits:
-    """``hops`` bot turns in a row since a person spoke; ``exchanges`` between two bots within ``exchange_seconds``,
-    then silence between them for ``cool_down`` seconds. After ``idle`` seconds without a word a count begins anew.
+    """What the rules allow. ``LOOP_RULES`` names the settings of each rule.
+
+    At most ``hops`` bot turns in a row since a person spoke. At most ``exchanges`` between two bots within
+    ``exchange_seconds``, then none between them for ``cool_down`` seconds. After ``idle`` seconds without a message
+    counting starts again.
     """
 
     hops: int = 4
@@ -34,9 +37,9 @@ class LoopLimits:
 class Verdict(NamedTuple):
     """May this agent answer this message?
 
-    ``reason`` is one of ``person``, ``in_limits`` (allowed), ``own``, ``no_turn``, ``courtesy``, ``echo``,
-    ``hop_limit``, ``pair_budget`` (not allowed). ``hops`` counts the bot turns in a row up to now; an answer is
-    recorded with ``hop=hops + 1``.
+    Allowed: ``reason`` is ``person`` or ``in_limits``. Not allowed: it is ``own``, ``no_turn``, or that of the first of
+    ``LOOP_RULES`` which objects. ``hops`` counts the bot turns in a row up to now; record an answer with
+    ``hop=hops + 1``.
     """
 
     allowed: bool
@@ -49,8 +52,8 @@ class LoopGuard:
 
     People are always answered. For a bot's message the turns since a person last spoke are counted in the same chat
     and thread, and the larger of that number and of the ``hop`` that the writers recorded counts. So the limit holds
-    whatever the timing; processes that decide at the same moment can pass it by the turns that none of them could
-    see yet, and the ``hop`` of those ends what they began.
+    whatever the timing. Processes that decide at the same moment cannot see each other's turns yet and can exceed it by
+    these; their ``hop`` then stops whatever follows.
     """
 
     def __init__(self, limits: LoopLimits | None = None) -> None:
@@ -64,32 +67,99 @@ class LoopGuard:
             return Verdict(False, "no_turn", 0)
         before, after = _around(message, talk_of(message, history))
         hops = bot_turns(message, before, after, self.limits.idle)
-        reason = self._objection(message, before, agent) or ("hop_limit" if hops >= self.limits.hops else "")
+        if wrote(agent, message):
+            return Verdict(False, "own", hops)
+        seen = _Seen(message, before, agent, hops)
+        reason = next((rule.reason for rule in LOOP_RULES if rule.objects(seen, self.limits)), "")
         return Verdict(not reason, reason or "in_limits", hops)
 
-    def _objection(self, message: Entry, before: Sequence[Entry], agent: AgentProfile) -> str:
-        if wrote(agent, message):
-            return "own"
-        if is_courtesy(message["content"], _names(message, agent)):
-            return "courtesy"
-        if self._is_echo(message, before):
-            return "echo"
-        return "pair_budget" if self._is_cooling_down(message, before, agent) else ""
 
-    def _is_echo(self, message: Entry, before: Sequence[Entry]) -> bool:
-        said = fingerprint(message["content"])
-        recent = message["ts"] - self.limits.idle * 1000
-        return any(entry["ts"] >= recent and _says(entry, said) for entry in before)
+# -- the rules
 
-    def _is_cooling_down(self, message: Entry, before: Sequence[Entry], agent: AgentProfile) -> bool:
-        """True when this message uses up the exchanges of the pair, and for ``cool_down`` seconds after one did."""
-        times = _exchanges([*before, message], agent, message)
-        allowed = self.limits.exchanges
-        window, pause = self.limits.exchange_seconds * 1000, self.limits.cool_down * 1000
-        return any(
-            last - first <= window and message["ts"] - last < pause
-            for first, last in zip(times, times[allowed - 1 :], strict=False)
-        )
+
+class _Seen(NamedTuple):
+    """A bot's message, what was said before it in the same talk (oldest first), and who would answer."""
+
+    message: Entry
+    before: Sequence[Entry]
+    agent: AgentProfile
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRule:
+    """Why a bot gets no answer from another one.
+
+    All about a rule stands here: its stable ``reason``, the sentence that people read in English and Chinese (behind
+    "The loop guard:"), the ``settings`` of its limits, and when it ``objects``. The gate's reasons, the page's Chinese
+    and the table in docs/{en,zh}/turns.md are made of it.
+    """
+
+    reason: str
+    sentence: str
+    zh: str
+    settings: tuple[str, ...]
+    objects: Callable[[_Seen, LoopLimits], bool] = field(repr=False)
+
+
+def _is_courtesy(seen: _Seen, _: LoopLimits) -> bool:
+    return is_courtesy(seen.message["content"], _names(seen.message, seen.agent))
+
+
+def _is_echo(seen: _Seen, limits: LoopLimits) -> bool:
+    text = fingerprint(seen.message["content"])
+    recent = seen.message["ts"] - limits.idle * 1000
+    return any(entry["ts"] >= recent and _says(entry, text) for entry in seen.before)
+
+
+def _is_cooling_down(seen: _Seen, limits: LoopLimits) -> bool:
+    """True when this message uses up the exchanges of the pair, and for ``cool_down`` seconds after one did."""
+    times = _exchanges([*seen.before, seen.message], seen.agent, seen.message)
+    window, pause = limits.exchange_seconds * 1000, limits.cool_down * 1000
+    return any(
+        last - first <= window and seen.message["ts"] - last < pause
+        for first, last in zip(times, times[limits.exchanges - 1 :], strict=False)
+    )
+
+
+def _is_at_hop_limit(seen: _Seen, limits: LoopLimits) -> bool:
+    return seen.hops >= limits.hops
+
+
+LOOP_RULES: Final = (
+    LoopRule(
+        "courtesy",
+        "thanks and the like of a bot get no answer.",
+        "机器人的道谢之类不用回应。",
+        (),
+        _is_courtesy,
+    ),
+    LoopRule(
+        "echo",
+        "the same was said just before.",
+        "刚刚有人说过同样的话。",
+        ("turns.idle_reset",),
+        _is_echo,
+    ),
+    LoopRule(
+        "pair_budget",
+        "the two bots have said enough to each other for now.",
+        "这两个机器人之间暂时说得够多了。",
+        ("turns.pair_limit", "turns.pair_seconds", "turns.cool_down"),
+        _is_cooling_down,
+    ),
+    LoopRule(
+        "hop_limit",
+        "bots have had enough turns in a row since a person spoke.",
+        "自真人发言以来，机器人连续发言的轮数已满。",
+        ("turns.max_hops", "turns.idle_reset"),
+        _is_at_hop_limit,
+    ),
+)
+"""Asked in this order; the first that objects gives the reason."""
+
+
+# -- what they count
 
 
 def bot_turns(message: Entry, before: Sequence[Entry], after: Sequence[Entry] = (), idle: float = 600.0) -> int:
@@ -107,7 +177,7 @@ def bot_turns(message: Entry, before: Sequence[Entry], after: Sequence[Entry] = 
 
 
 def _run(message: Entry, neighbours: Iterable[Entry], idle: float) -> Iterator[Entry]:
-    """The bot entries next to a message, up to a person's or a long silence."""
+    """The bot entries next to a message, up to a person's message or a silence of ``idle`` seconds."""
     last = message
     for entry in neighbours:
         if is_person(entry) or abs(entry["ts"] - last["ts"]) > idle * 1000:
@@ -118,13 +188,14 @@ def _run(message: Entry, neighbours: Iterable[Entry], idle: float) -> Iterator[E
 
 
 def _says(entry: Entry, said: str) -> bool:
-    """Most texts differ at the beginning; its last letters may yet change with what follows."""
+    # Most texts differ at the beginning, so most need no fingerprint of the whole. The last letters of the beginning
+    # are left out: what they fold to depends on what follows.
     beginning = fingerprint(entry["content"][:_BEGINNING])[:-_UNSETTLED]
     return said.startswith(beginning) and fingerprint(entry["content"]) == said
 
 
 def _exchanges(talk: Iterable[Entry], agent: AgentProfile, message: Entry) -> list[float]:
-    """The times at which one of the two bots spoke right after the other."""
+    """The times, in ms, at which one of the two bots spoke right after the other."""
     times: list[float] = []
     last = ""
     for entry in talk:

@@ -46,10 +46,17 @@ def test_every_command_is_documented(language: str) -> None:
     assert [path for path in COMMANDS if f"### {path}\n" not in text] == []
 
 
-def test_every_error_stands_in_the_tree_of_its_module() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_error_stands_in_the_tree_of_its_module(language: str) -> None:
     names = [name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, TranscriptError)]
-    assert [name for name in names if name not in (errors.__doc__ or "")] == []
-    assert sorted(names) == errors.__all__
+    assert [name for name in names if f" {name} " not in page(language, "api").replace("\n", " ")] == []
+    assert sorted(names) == sorted(errors.__all__)
+
+
+def test_every_error_says_what_has_happened_and_has_a_code_of_its_own() -> None:
+    kinds = [getattr(errors, name) for name in errors.__all__]
+    assert [kind.__name__ for kind in kinds if not (vars(kind).get("__doc__") or "").strip()] == []
+    assert len({kind.code for kind in kinds}) == len(kinds)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -15,7 +15,7 @@ from nanobot_transcript.conversation.policy import Mode
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.outbox import Outbox
-from nanobot_transcript.relevance.decision import Reason, Stage
+from nanobot_transcript.relevance.decision import STOPS, Reason, Stage
 from nanobot_transcript.settings import describe
 from transcript_channels.simulator.console import Console
 from transcript_channels.simulator.simulator import FeishuSimulator
@@ -57,7 +57,8 @@ def test_the_checks_of_the_doctor_in_the_documents_are_those_of_the_code() -> No
 
 def test_the_stages_and_reasons_of_the_gate_in_the_documents_are_those_of_the_code() -> None:
     assert_listed("gate", "certain", set(Stage), "Stage")
-    assert_listed("gate", "mentioned", set(Reason), "Reason")
+    assert_listed("gate", "mentioned", set(Reason) - STOPS, "Reason")
+    assert_listed("turns", "hop_limit", STOPS, "LOOP_RULES")
 
 
 def test_the_modes_of_a_group_in_the_documents_are_those_of_the_settings() -> None:
@@ -99,12 +100,12 @@ def test_the_calls_of_the_outbox_in_the_documents_exist() -> None:
 
 
 def test_the_variables_of_agent_mail_in_the_documents_are_those_that_are_read() -> None:
-    source = (ROOT / "nanobot_transcript/settings/plain_variables.py").read_text("utf-8")
+    source = (ROOT / "nanobot_transcript/settings/environment.py").read_text("utf-8")
     read = re.findall(r'"([A-Z_]+)": "([a-z_.]+)"', source)
     for language in LANGUAGES:
         rows = table(page(language, "mail"), "MCP_MAIL_STORE")
         shown = [pair for row in rows for pair in zip(spans(row[0]), spans(row[1]), strict=True)]
-        assert differing({f"docs/{language}/mail.md": shown, "plain_variables.py": read}) == {}
+        assert differing({f"docs/{language}/mail.md": shown, "environment.py": read}) == {}
 
 
 def test_the_hooks_of_a_mailbox_in_the_documents_are_those_that_are_called() -> None:

@@ -77,7 +77,7 @@ def _value(annotation: Any) -> str:
 def _settings() -> Iterator[str]:
     for item in describe():
         if not item.section:
-            yield f"{item.key}: {item.kind}{', required' if item.required else f' = {_plain(item.default)}'}"
+            yield f"{item.key}: {item.kind.en}{', required' if item.required else f' = {_plain(item.default)}'}"
 
 
 def _plain(value: Any) -> str:
@@ -208,7 +208,7 @@ def _numbers(text: str) -> set[str]:
 
 async def _errors(settings: Settings) -> Iterator[str]:
     """Class, code, bases, the exit code of a command and the status of an HTTP answer."""
-    kinds = [getattr(errors, name) for name in errors.__all__]
+    kinds = [getattr(errors, name) for name in sorted(errors.__all__)]
     fail = _failing({kind.code: kind for kind in kinds})
     hub = create_app(settings, {"errors": OpenRoom(Server("errors", version="1"), lambda: [web.get("/{code}", fail)])})
     async with listening(hub) as url, aiohttp.ClientSession(url) as http:

@@ -51,12 +51,6 @@ def test_modules_of_tests_and_tools_may_be_longer(lengths: ModuleType) -> None:
     assert list(lengths.look_at("tests/unit/test_new.py", "a = 1\n" * 451)) == []
 
 
-def test_a_table_may_be_longer_until_it_is_short_again(lengths: ModuleType) -> None:
-    (name,) = lengths.TABLES
-    assert list(lengths.look_at(name, "a = 1\n" * 1000)) == []
-    assert "take it out of TABLES" in next(lengths.look_at(name, "a = 1\n" * 450))
-
-
 def test_files_that_are_named_are_looked_at_and_the_exit_code_tells(
     lengths: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

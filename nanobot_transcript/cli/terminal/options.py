@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.record import Record
     from nanobot_transcript.settings import LoadedSettings
-    from nanobot_transcript.settings.plain_variables import DotenvUse
+    from nanobot_transcript.settings.environment import DotenvUse
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = [

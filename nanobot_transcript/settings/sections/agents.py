@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import SecretStr
 
-from nanobot_transcript.settings.base import OFF, Name, Section, setting
+from nanobot_transcript.settings.base import OFF, Name, Section, Traits, setting
 from nanobot_transcript.settings.sections.model_endpoint import EndpointSettings
 
 __all__ = ["AgentSettings", "BotSettings", "ResponderSettings", "RunnerSettings"]
@@ -35,7 +35,7 @@ class ResponderSettings(EndpointSettings):
         "发给模型接口的其他请求参数，使用接口自己的参数名。",
         example={"temperature": 0.2},
     )
-    command: list[str] = setting(
+    command: Annotated[list[str], Traits(needed=True)] = setting(
         list,
         "The program and its arguments, without a shell; {prompt} in an argument is replaced by the prompt, "
         "which otherwise goes to stdin.",
@@ -62,7 +62,9 @@ class ResponderSettings(EndpointSettings):
     )
     timeout: float = setting(300.0, "Time limit of an answer, in seconds.", "一次回答最多用时（秒）。", gt=0)
     max_output: int = setting(256 * 1024, "Largest output of a program, in bytes.", "读取程序输出的最大字节数。", gt=0)
-    answers: list[str] = setting(list, "What a scripted bot says, in turn.", "固定回答的内容，依次使用。")
+    answers: Annotated[list[str], Traits(needed=True)] = setting(
+        list, "What a scripted bot says, in turn.", "固定回答的内容，依次使用。"
+    )
 
 
 class RunnerSettings(Section):
@@ -118,7 +120,7 @@ class BotSettings(Section):
         "The chat platform it is on, for `run`: `feishu`, or one that another package provides.",
         "它所在的聊天平台，供 `run` 使用：`feishu`，或其他软件包提供的平台。",
     )
-    app_secret: SecretStr | None = setting(
+    app_secret: Annotated[SecretStr | None, Traits(needed=True)] = setting(
         None,
         "Secret of the app (elsewhere the bot's token), for `run` and the history; write ${NAME} rather than the "
         "secret itself. nanobot's plugin takes it from nanobot.",
@@ -136,10 +138,10 @@ class BotSettings(Section):
         "Encrypt key of the app's event subscription, for the webhook.",
         "应用事件订阅的 Encrypt Key，webhook 使用。",
     )
-    instructions: str = setting(
+    instructions: Annotated[str, Traits(waits=True)] = setting(
         "", "Instructions that this bot gets with every prompt of `run`.", "`run` 在每次提示词中给该机器人的说明。"
     )
-    responder: ResponderSettings = setting(
+    responder: Annotated[ResponderSettings, Traits(waits=True)] = setting(
         ResponderSettings, "What writes the answers of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
     )
 

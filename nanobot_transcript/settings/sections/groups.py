@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from nanobot_transcript.conversation.policy import Mode, Policy
-from nanobot_transcript.settings.base import OFF, Section, setting
+from nanobot_transcript.settings.base import OFF, Section, Traits, setting
 
 if TYPE_CHECKING:
+    from nanobot_transcript.conversation.prompt import ContextLimits
     from nanobot_transcript.outbox import OutboxLimits
 
-__all__ = ["ChatSettings", "ContextSettings", "GroupsSettings", "HistorySettings", "OutboxSettings"]
+__all__ = ["ContextSettings", "GroupsSettings", "HistorySettings", "OutboxSettings"]
 
 _Mode: TypeAlias = Annotated[Mode, OFF]
 
@@ -35,7 +36,7 @@ class GroupsSettings(Section):
         "`listen`：记录，并在每轮对话中提供新内容；`gate`：同上，并由相关性判断决定本机器人是否应答"
         "（这些群不再看 nanobot 的群策略）；`observe`：只记录；`off`：什么都不做。",
     )
-    chats: dict[str, ChatSettings] = setting(
+    chats: Annotated[dict[str, ChatSettings], Traits(names="<chat_id>")] = setting(
         dict,
         "Exceptions for single chats, by chat id.",
         "按群 ID 为个别群单独设置。",
@@ -63,6 +64,12 @@ class ContextSettings(Section):
         le=1_000_000,
     )
 
+    def limits(self) -> "ContextLimits":
+        """These settings as the prompt takes them."""
+        from nanobot_transcript.conversation.prompt import ContextLimits
+
+        return ContextLimits(max_entries=self.max_entries, max_chars=self.max_chars)
+
 
 _DAY: Final = 86_400.0
 
@@ -84,7 +91,7 @@ class HistorySettings(Section):
 
 
 class OutboxSettings(Section):
-    "Posts for a group that other processes hand over."
+    """Posts for a group that other processes hand over."""
 
     serve: bool = setting(
         True,

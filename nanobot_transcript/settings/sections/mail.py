@@ -7,7 +7,7 @@ from pydantic import ByteSize
 
 from nanobot_transcript.settings.base import Directory, Name, Section, setting
 
-__all__ = ["MailArchiveSettings", "MailImageSettings", "MailSettings"]
+__all__ = ["MailSettings"]
 
 
 class MailArchiveSettings(Section):

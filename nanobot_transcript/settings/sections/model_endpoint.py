@@ -1,10 +1,10 @@
 """An OpenAI-compatible endpoint, which several sections can name."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import SecretStr
 
-from nanobot_transcript.settings.base import Address, Name, Section, setting
+from nanobot_transcript.settings.base import Address, Name, Section, Traits, setting
 
 __all__ = ["EndpointSettings"]
 
@@ -13,7 +13,9 @@ class EndpointSettings(Section):
     """Where a model is and what it is called; what ``kind`` may be besides ``openai``, each section says itself."""
 
     kind: Any = setting("openai", "What is asked.", "询问的对象。")
-    model: Name | None = setting(None, "Model of the endpoint.", "模型接口所用的模型。", example="gpt-5-mini")
+    model: Annotated[Name | None, Traits(needed=True)] = setting(
+        None, "Model of the endpoint.", "模型接口所用的模型。", example="gpt-5-mini"
+    )
     base_url: Address | None = setting(
         None, "Address of the endpoint; null means OpenAI's own.", "模型接口的地址；null 表示 OpenAI 官方地址。"
     )

@@ -6,16 +6,17 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, ByteSize, SecretStr
 
-from nanobot_transcript.settings.base import Directory, Section, setting
+from nanobot_transcript.settings.base import Directory, Section, Traits, setting
 
-__all__ = ["RecordSettings", "RetentionSettings", "StoreSettings"]
+__all__ = ["RecordSettings", "StoreSettings"]
 
-_ADDRESSES: Final = ("postgresql://", "postgres://")
 _SAMPLE: Final = "postgresql://user:password@host:5432/name"
 
 
 def _database(value: SecretStr) -> SecretStr:
-    if value.get_secret_value() and not value.get_secret_value().lower().startswith(_ADDRESSES):
+    from nanobot_transcript.record.contract import ADDRESSES  # few have an address, and importing it takes a while
+
+    if value.get_secret_value() and not value.get_secret_value().lower().startswith(ADDRESSES):
         raise ValueError(f"must begin with postgresql://, as in {_SAMPLE}")
     return value
 
@@ -108,14 +109,14 @@ with warnings.catch_warnings():
     class RecordSettings(Section):
         """Where the record lies when its bots run on several machines."""
 
-        url: DatabaseUrl | None = setting(
+        url: Annotated[DatabaseUrl | None, Traits(needed=True)] = setting(
             None,
             "PostgreSQL database that keeps the record instead of `store.dir`, for bots on several machines: "
             "`postgresql://user:${DB_PASSWORD}@host:5432/name`. Several hosts are tried in turn.",
             "用 PostgreSQL 数据库保存记录（代替 `store.dir`），供多台机器上的机器人共用："
             "`postgresql://user:${DB_PASSWORD}@host:5432/name`。可写多个主机，依次尝试。",
         )
-        listen_url: DatabaseUrl | None = setting(
+        listen_url: Annotated[DatabaseUrl | None, Traits(needed=True)] = setting(
             None,
             "Address of the database itself when `record.url` leads to PgBouncer in transaction mode.",
             "`record.url` 指向事务模式的 PgBouncer 时，填数据库本身的地址。",

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from nanobot_transcript.settings.base import OFF, Section, setting
 
 if TYPE_CHECKING:
-    from nanobot_transcript.turns import ClaimLimits, LoopLimits
+    from nanobot_transcript.turns import ClaimLimits, LoopLimits, RelaySettings
 
-__all__ = ["ClaimSettings", "RelaySection", "TurnsSettings"]
+__all__ = ["RelaySection", "TurnsSettings"]
 
 
 class ClaimSettings(Section):
-    "Which of several bots answers a message addressed to nobody."
+    """Which of several bots answers a message addressed to nobody."""
 
     answer: Annotated[Literal["questions", "all", "off"], OFF] = setting(
         "questions",
@@ -74,7 +74,13 @@ class TurnsSettings(Section):
         """These settings as the loop guard takes them."""
         from nanobot_transcript.turns import LoopLimits
 
-        return LoopLimits(self.max_hops, self.pair_limit, self.pair_seconds, self.cool_down, self.idle_reset)
+        return LoopLimits(
+            hops=self.max_hops,
+            exchanges=self.pair_limit,
+            exchange_seconds=self.pair_seconds,
+            cool_down=self.cool_down,
+            idle=self.idle_reset,
+        )
 
 
 class RelaySection(Section):
@@ -90,3 +96,9 @@ class RelaySection(Section):
     max_age: float = setting(
         300.0, "Messages older than this many seconds are ignored.", "早于此秒数的内容不再转达。", gt=0
     )
+
+    def options(self) -> "RelaySettings":
+        """These settings as the relay takes them."""
+        from nanobot_transcript.turns import RelaySettings
+
+        return RelaySettings(mode=self.mode, max_age=self.max_age)

@@ -299,7 +299,7 @@ def _check_hub(settings: "LoadedSettings") -> None:
 
 def _origin(config: Path | None, store: Path | None) -> Iterable[str]:
     """The options by which the service finds the settings that hold here, with whole paths."""
-    from nanobot_transcript.settings.sources import find_file
+    from nanobot_transcript.settings.config_file import find_file
 
     file = find_file(config, look_in_cwd=True)
     if file is not None and (config is not None or file != Path.home() / ".nanobot" / "transcript.yaml"):

@@ -33,10 +33,12 @@ const ZH: Record<string, string> = {
   claimed: "最先认领了这条消息，由它回答。",
   claim_seen: "其他机器人已认领这条消息。",
   taken_over: "先认领的机器人没有回答，由它接替。",
+  // generated:begin
   courtesy: "防循环：机器人的道谢之类不用回应。",
   echo: "防循环：刚刚有人说过同样的话。",
   hop_limit: "防循环：自真人发言以来，机器人连续发言的轮数已满。",
   pair_budget: "防循环：这两个机器人之间暂时说得够多了。",
+  // generated:end
   answered: "已经回答。",
   failed: "没能回答。",
   said_nothing: "没有要说的。",
