@@ -67,8 +67,8 @@ class Talking:
         phrases = self._world.mind.phrases
         if phrases:
             self._screen.remark(said("The model is a script. This is all it understands:"))
-            which = ("en", "zh").index(language())
-            self._screen.table([(f"@Beta {phrase[which]}",) for phrase in phrases])
+            in_chinese = language() == "zh"
+            self._screen.table([(f"@Beta {chinese if in_chinese else english}",) for english, chinese in phrases])
 
     async def _obey(self, text: str) -> None:
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from nanobot_transcript.cli.terminal.language import language, said
+from nanobot_transcript.cli.terminal.language import is_translated, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -112,9 +112,8 @@ def amount(value: int, noun: str) -> str:
     >>> amount(1, "message"), amount(2000, "message")
     ('1 message', '2,000 messages')
     """
-    if language() == "zh":
-        return said(f"{{count}} {noun}s", count=number(value))
-    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+    one, several = f"{{count}} {noun}", f"{{count}} {noun}s"
+    return said(one if value == 1 and is_translated(one) else several, count=number(value))  # Chinese has one form
 
 
 def listed(names: "Iterable[str]") -> str:
