@@ -1,4 +1,4 @@
-"""After the scene: the person at the terminal takes part as a member of the group."""
+"""After the scene, the person at the terminal takes part in the group."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from nanobot_transcript.demo.scene import why
 from nanobot_transcript.demo.screen import NAME_WIDTH, DemoScreen
 from nanobot_transcript.demo.world import World
 
-__all__ = ["Talking"]
+__all__ = ["FreeTalk"]
 
 _AT: Final = re.compile(r"[@＠](\w+)")
 _QUOTED: Final = 60
@@ -26,7 +26,7 @@ _HELP: Final = (
 )
 
 
-class Talking:
+class FreeTalk:
     """Reads lines until ``/quit`` and does what they say."""
 
     def __init__(self, world: World, screen: DemoScreen) -> None:
