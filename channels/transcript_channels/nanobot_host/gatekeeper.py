@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from transcript_channels.nanobot_host.bot import Bot
 
-__all__ = ["Gatekeeper", "PossibleTurn", "is_command"]
+__all__ = ["Gatekeeper", "PossibleTurn"]
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class Gatekeeper:
         """
         try:
             decider = self.decider(turn.bot.app_id)
-            command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
+            command = _is_command(turn.entry["content"]) and not is_bot(turn.entry)
             urgent = command or decider.is_addressed(turn.inbound)
         except Exception:
             logger.exception("Could not decide who is meant by %s", turn.message_id)
@@ -280,7 +280,7 @@ def _is_to_be_claimed(choice: Choice) -> bool:
     return choice.respond and choice.contested
 
 
-def is_command(text: str) -> bool:
+def _is_command(text: str) -> bool:
     """True for a text that begins with one of nanobot's commands, perhaps behind a mention."""
     match = _COMMAND.match(text[:_LOOKED_AT])
     return match is not None and match[1].casefold() in _known()

@@ -11,10 +11,10 @@ pytest.importorskip("readline")
 TALK = """
 import asyncio, readline
 from nanobot_transcript.demo.keyboard import Keyboard
-from nanobot_transcript.demo.screen import Screen
+from nanobot_transcript.demo.screen import DemoScreen
 
 async def main():
-    screen = Screen()
+    screen = DemoScreen()
     async with Keyboard("Chen │ ") as keyboard:
         screen.above = keyboard.above
         typing = asyncio.ensure_future(keyboard.line())
