@@ -34,7 +34,7 @@ _ORDER: Final = (
     "service",
     "config",
 )
-"""The commands as ``--help`` lists them; others come behind them, by name."""
+"""The commands as ``--help`` lists them: groups behind commands, and behind both those that are not named here."""
 
 app = typer.Typer(
     name="nanobot-transcript",
