@@ -1,4 +1,4 @@
-"""The command ``nanobot-transcript``: one file per group of commands, heavy imports inside the commands."""
+"""The command ``nanobot-transcript``: a module or package for each command, heavy imports inside the commands."""
 
 import sys
 from collections.abc import Sequence

@@ -1,33 +1,40 @@
-"""Puts the commands together."""
+"""Finds the commands and puts them together."""
 
-from importlib.util import find_spec
-from typing import Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 
-from nanobot_transcript.cli.commands.config import app as config
-from nanobot_transcript.cli.commands.doctor.command import doctor
-from nanobot_transcript.cli.commands.export import export
-from nanobot_transcript.cli.commands.fetch import fetch
-from nanobot_transcript.cli.commands.gate.command import app as gate
-from nanobot_transcript.cli.commands.import_ import import_
-from nanobot_transcript.cli.commands.mail.command import app as mail
-from nanobot_transcript.cli.commands.mcp import mcp
-from nanobot_transcript.cli.commands.mcp_config.command import mcp_config
-from nanobot_transcript.cli.commands.migrate import migrate
-from nanobot_transcript.cli.commands.post import post
-from nanobot_transcript.cli.commands.purge import purge
-from nanobot_transcript.cli.commands.run.command import run
-from nanobot_transcript.cli.commands.search import search
-from nanobot_transcript.cli.commands.serve.command import serve
-from nanobot_transcript.cli.commands.service.command import app as service
-from nanobot_transcript.cli.commands.show import show
-from nanobot_transcript.cli.commands.stats import stats
-from nanobot_transcript.cli.commands.tail import tail
-from nanobot_transcript.cli.commands.verify import verify
+from nanobot_transcript.cli import commands
 from nanobot_transcript.cli.terminal.help import PlainUsage, WholeSentences
 
 __all__ = ["app"]
+
+_ORDER: Final = (
+    "demo",
+    "run",
+    "serve",
+    "mcp",
+    "tail",
+    "show",
+    "search",
+    "stats",
+    "post",
+    "fetch",
+    "export",
+    "import",
+    "migrate",
+    "verify",
+    "purge",
+    "doctor",
+    "mcp-config",
+    "gate",
+    "mail",
+    "service",
+    "config",
+)
+"""The commands as ``--help`` lists them: groups behind commands, and behind both those that are not named here."""
 
 app = typer.Typer(
     name="nanobot-transcript",
@@ -64,31 +71,32 @@ def root(
     """
 
 
-def _add_demo() -> None:
-    if find_spec("nanobot_transcript.cli.commands.demo") is not None:
-        from nanobot_transcript.cli.commands.demo import demo  # pyright: ignore[reportMissingImports]
+def _found() -> dict[str, Any]:
+    """The commands by name: a function each, or a ``typer.Typer`` for a group of them.
 
-        app.command()(demo)
+    Each module of ``commands`` is one, ``NAME.py``, and each package, ``NAME/command.py``. It has a function of its
+    name, or ``app``. ``import_`` is the command ``import``, ``mcp_config`` the command ``mcp-config``.
+    """
+    found: dict[str, Any] = {}
+    for path in Path(commands.__path__[0]).iterdir():
+        name = path.stem
+        if name.startswith("__") or not (path.suffix == ".py" or (path / "command.py").exists()):
+            continue
+        module = import_module(f"{commands.__name__}.{name}" + ("" if path.suffix else ".command"))
+        group = getattr(module, "app", None)
+        found[name.strip("_").replace("_", "-")] = group if group is not None else getattr(module, name)
+    return found
 
 
-_add_demo()
-app.command()(run)
-app.command()(serve)
-app.command(cls=PlainUsage)(mcp)
-app.command()(tail)
-app.command()(show)
-app.command(cls=PlainUsage)(search)
-app.command()(stats)
-app.command()(post)
-app.command()(fetch)
-app.command()(export)
-app.command("import", cls=PlainUsage)(import_)
-app.command(cls=PlainUsage)(migrate)
-app.command()(verify)
-app.command()(purge)
-app.command()(doctor)
-app.command("mcp-config", cls=PlainUsage)(mcp_config)
-app.add_typer(gate, name="gate")
-app.add_typer(mail, name="mail")
-app.add_typer(service, name="service")
-app.add_typer(config, name="config")
+def _add_all() -> None:
+    found = _found()
+    known = [name for name in _ORDER if name in found]
+    for name in [*known, *sorted(found.keys() - set(known))]:
+        command = found[name]
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, cls=PlainUsage)(command)
+
+
+_add_all()

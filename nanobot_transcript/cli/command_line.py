@@ -1,4 +1,4 @@
-"""Runs a command line: every error becomes a sentence on stderr and an exit code, never a traceback."""
+"""Runs a command line: each of our errors becomes a sentence on stderr and an exit code, without a traceback."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from nanobot_transcript.errors import TranscriptError
 
 __all__ = ["run"]
 
-# The class of all usage errors; typer shows it under no name of its own.
+# The base class of the parser's errors, which typer does not export.
 _BadUsage: Any = typer.BadParameter.__base__
 
 
@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         _forget_stdout()
-        return DONE  # the reader has seen enough, as in `… | head`
+        return DONE  # the reader wants no more, as in `… | head`
     except TranscriptError as error:
         return _tell(error, arguments)
     except (KeyboardInterrupt, typer.Abort):
@@ -72,7 +72,7 @@ def _tell(error: TranscriptError, arguments: list[str]) -> int:
 
 
 def _tell_usage(error: Any, arguments: list[str]) -> int:
-    """What the parser refused, in its own form on stderr."""
+    """Report what the parser refused, in the parser's own form, on stderr."""
     error.message = error.message.removeprefix("Value error, ")  # pydantic's, which typer passes on
     path, message = "nanobot-transcript", error.format_message()
     if error.ctx is not None:
@@ -91,18 +91,18 @@ def _emit(error: TranscriptError, arguments: list[str]) -> None:
 
 
 def _for_programs(arguments: list[str]) -> bool:
-    """True where a program reads what is said: then in English, whatever the locale."""
+    """True where a program reads the output, which is then in English, whatever the locale."""
     return "--json" in arguments or "--jsonl" in arguments
 
 
 def _prepare_streams() -> None:
-    """A chat holds what a terminal's encoding may not: better a question mark than a traceback."""
+    """Let a character that the terminal's encoding lacks become a question mark, not a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _forget_stdout() -> None:
-    """Nobody reads any more; without this the interpreter complains at its end."""
+    """Nobody reads stdout any more. Otherwise the interpreter reports a broken pipe when it flushes stdout at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

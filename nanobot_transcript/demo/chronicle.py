@@ -1,4 +1,4 @@
-"""What happens in the group and in the bots' prompts, as events: shown at once, and kept for ``--json``."""
+"""The demo's events: what happens in the group and in the bots' prompts, shown at once and kept for ``--json``."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Event: TypeAlias = dict[str, Any]
 
 
 class Chronicle:
-    """Listens to the platform and to the model's address. ``show`` is called with each event."""
+    """Listens to the platform and to the model's endpoint. ``show`` is called with each event."""
 
     def __init__(self, world: World, show: Callable[[Event], None]) -> None:
         self.events: list[Event] = []

@@ -1,4 +1,4 @@
-"""After the scene: the person at the terminal takes part as a member of the group."""
+"""After the scene, the person at the terminal takes part in the group."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from nanobot_transcript.demo.scene import why
 from nanobot_transcript.demo.screen import NAME_WIDTH, DemoScreen
 from nanobot_transcript.demo.world import World
 
-__all__ = ["Talking"]
+__all__ = ["FreeTalk"]
 
 _AT: Final = re.compile(r"[@＠](\w+)")
 _QUOTED: Final = 60
@@ -26,7 +26,7 @@ _HELP: Final = (
 )
 
 
-class Talking:
+class FreeTalk:
     """Reads lines until ``/quit`` and does what they say."""
 
     def __init__(self, world: World, screen: DemoScreen) -> None:
@@ -67,8 +67,8 @@ class Talking:
         phrases = self._world.mind.phrases
         if phrases:
             self._screen.remark(said("The model is a script. This is all it understands:"))
-            which = ("en", "zh").index(language())
-            self._screen.table([(f"@Beta {phrase[which]}",) for phrase in phrases])
+            in_chinese = language() == "zh"
+            self._screen.table([(f"@Beta {chinese if in_chinese else english}",) for english, chinese in phrases])
 
     async def _obey(self, text: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The hub over the demo's record: its pages show the group live, and agents ask people through it."""
+"""The demo's hub: its pages show the group live, and Alpha asks the person through it."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Lines that a person types, with line editing, while the event loop goes on."""
+"""Reads lines that a person types, with line editing, while the event loop keeps running."""
 
 import asyncio
 import contextlib
@@ -8,6 +8,7 @@ import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -18,16 +19,16 @@ __all__ = ["Keyboard"]
 _END_OF_PASTE_MODE: Final = "\x1b[?2004l"
 
 
+@dataclass(slots=True, eq=False)
 class Keyboard:
     """``async with Keyboard("You │ ") as keyboard: line = await keyboard.line()``. Needs a terminal.
 
-    The thread that waits for a line cannot be ended; on the way out the terminal gets back the state it had.
+    The thread that waits for a line cannot be stopped; at the end the terminal is put back into the state it had.
     """
 
-    def __init__(self, prompt: str) -> None:
-        self._prompt: str = prompt
-        self._waiting: bool = False
-        self._state: list[Any] = []
+    prompt: str
+    _waiting: bool = field(default=False, init=False)
+    _state: list[Any] = field(default_factory=list, init=False)
 
     async def __aenter__(self) -> Self:
         with contextlib.suppress(ImportError):
@@ -50,7 +51,7 @@ class Keyboard:
         if not self._waiting:
             yield
             return
-        typed = f"{self._prompt}{_typed()}"
+        typed = f"{self.prompt}{_typed()}"
         higher = (cell_len(typed) - 1) // shutil.get_terminal_size().columns
         sys.stdout.write("\r" + (f"\x1b[{higher}A" if higher else "") + "\x1b[J")
         sys.stdout.flush()
@@ -70,7 +71,7 @@ class Keyboard:
                 typed.set_result(text)
 
         def read() -> None:
-            text = _read(self._prompt)
+            text = _read(self.prompt)
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(deliver, text)
 

@@ -1,7 +1,7 @@
-"""Stands in for a model: answers from what is in the request and from nothing else.
+"""A script that stands in for a model: it answers from what is in the request and from nothing else.
 
-It knows no scene and no names. Whatever it says about somebody it has found among the entries of the record that the
-plugin put into the request; with the plugin switched off it has to say that it knows nothing.
+It knows neither the scene nor any names. Whatever it says about somebody comes from entries of the record that the
+plugin put into the request; without the plugin it has to say that it knows nothing.
 """
 
 import random
@@ -56,7 +56,7 @@ _PIECE: Final = 8
 
 
 class Mind(Protocol):
-    """Who answers the bots' model requests."""
+    """Answers the bots' model requests."""
 
     @property
     def label(self) -> str:
@@ -100,7 +100,7 @@ class ScriptedMind:
 
     @property
     def label(self) -> str:
-        """That it is none."""
+        """Says that it is no model."""
         return said("a script on this machine; set OPENAI_API_KEY for a real one")
 
     async def reply(self, request: ModelRequest) -> Reply:
@@ -126,7 +126,7 @@ def answer(turn: AskedTurn, me: str = "") -> str:
     question, others = turn.question, [line for line in turn.known if not line.own]
     chinese = bool(_HAN.search(question))
     answered = _ANSWER.match(question)
-    if answered:  # nothing is asked there, and nobody answers thanks
+    if answered:  # the other bot's answer: thank it, which nobody answers again
         return "谢谢。" if _HAN.search(answered[0]) else "Thanks."
     point = _point(question, others, me, chinese)
     if point:

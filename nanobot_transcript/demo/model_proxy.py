@@ -1,6 +1,6 @@
-"""The person's own model: each request goes through here, so that it can be shown, and on to their endpoint.
+"""Passes the bots' requests on to the person's own model, so that the demo can show them.
 
-Their key stays in this process; the bots only know an address on loopback.
+The person's key stays in this process; the bots only know an address on loopback.
 """
 
 import json
@@ -50,7 +50,7 @@ class ModelEndpoint:
         return said("{model} at {host}", model=self.model, host=host)
 
     def complaint(self) -> str:
-        """Why the endpoint refused the last request, ``""`` when it did not; asking takes it away."""
+        """Why the endpoint refused the last request, ``""`` if it did not. Asking clears it."""
         complaint, self._complaint = self._complaint, ""
         return complaint
 
@@ -59,7 +59,7 @@ class ModelEndpoint:
         return name in self._busy
 
     async def reply(self, request: ModelRequest) -> Reply:
-        """What the endpoint answers; the host repeats what is worth repeating."""
+        """The endpoint's answer. Failed requests are not retried here: the bots' host does that."""
         self._busy.add(request.api_key)
         reply = await self._forward(request)
         if not reply.tool_calls:

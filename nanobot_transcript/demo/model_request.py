@@ -1,4 +1,4 @@
-"""Reading a bot's real model request: what it was asked, and which entries of the record it was given."""
+"""Reads a bot's real model request: what the bot was asked, and which entries of the record it was given."""
 
 import json
 import re

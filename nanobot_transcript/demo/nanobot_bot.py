@@ -1,4 +1,4 @@
-"""A bot whose host is the real nanobot: a gateway, into which nanobot itself loads the plugin."""
+"""A bot in the real nanobot: a gateway, into which nanobot itself loads the plugin."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from nanobot_transcript.demo.bot import DemoAddresses, DemoBot
 from nanobot_transcript.errors import HostError
 from transcript_channels.simulator import App
 
-__all__ = ["NanobotBot", "nanobot_bots", "require_nanobot"]
+__all__ = ["nanobot_bots", "require_nanobot"]
 
 
 def require_nanobot() -> str:

@@ -1,4 +1,4 @@
-"""One real process of the demo: its home inside the demo's folder, its environment, its log, and its end."""
+"""A process of the demo, with a home inside the demo's folder, an environment and a log of its own."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ class Process:
         return "\n".join(lines[-_LOG_LINES:])
 
     async def stop(self) -> None:
-        """End it, politely first; when the wait is cancelled or too long, at once."""
+        """End it with SIGTERM; if that takes too long, or waiting is cancelled, with SIGKILL."""
         process = self._process
         if process is None:
             return
@@ -76,9 +76,9 @@ class Process:
             )
 
     def _environment(self) -> dict[str, str]:
-        """What the process may know: nothing of the person's own keys, proxies, settings and folders.
+        """The process's environment: nothing of the person's own keys, proxies, settings and folders.
 
-        A proxy that is not there keeps every HTTP library from leaving this machine.
+        Proxies that do not exist keep every HTTP library from leaving this machine.
         """
         proxies = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
         folders = {"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache", "XDG_DATA_HOME": ".local/share"}

@@ -1,6 +1,7 @@
 """Alpha asks the person something: on the page, as a card in the group, and here. The first answer counts."""
 
 import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.terminal.language import said
@@ -21,28 +22,28 @@ _LOOK_SECONDS: Final = 50
 _CARD_SECONDS: Final = 20.0
 
 
+@dataclass(slots=True, eq=False)
 class DemoQuestion:
     """One question, from the card to the answer."""
 
-    def __init__(self, world: World, screen: DemoScreen, page: DemoHub) -> None:
-        self._world: World = world
-        self._screen: DemoScreen = screen
-        self._page: DemoHub = page
-        self._card: Message | None = None
-        self._waiting: asyncio.Task[None] | None = None
-        self.is_open: bool = False
-        """True from the question to the answer, wherever that is given."""
+    world: World
+    screen: DemoScreen
+    page: DemoHub
+    _card: "Message | None" = field(default=None, init=False)
+    _waiting: asyncio.Task[None] | None = field(default=None, init=False)
+    is_open: bool = field(default=False, init=False)
+    """True from the question to the answer, wherever that is given."""
 
     async def ask(self) -> None:
         """Ask, and return once the card stands in the group. Raises DemoError."""
-        before = len(self._world.bot_messages)
-        asked = await self._page.call(
+        before = len(self.world.bot_messages)
+        asked = await self.page.call(
             "ask_question",
-            project_directory=self._world.group.name,
+            project_directory=self.world.group.name,
             question=said("The changelog of 2.0 is ready. Ship it now?"),
-            agent_name=self._world.alpha.name,
+            agent_name=self.world.alpha.name,
             options=[said(option) for option in _OPTIONS],
-            chat=self._world.key,
+            chat=self.world.key,
             timeout=86_400,
             wait=0,
             id="demo",
@@ -50,32 +51,32 @@ class DemoQuestion:
         if not asked.startswith(_OPEN):
             raise DemoError(said("The question was not asked: {why}", why=asked))
         try:
-            await self._world.feishu.wait_for(lambda: len(self._world.bot_messages) > before, _CARD_SECONDS)
+            await self.world.feishu.wait_for(lambda: len(self.world.bot_messages) > before, _CARD_SECONDS)
         except TimeoutError as error:
             raise DemoError(said("Alpha's question did not reach the group.")) from error
-        self._card = self._world.bot_messages[before]
+        self._card = self.world.bot_messages[before]
         self.is_open = True
         self._waiting = asyncio.create_task(self._heard())
 
     async def answer(self, text: str) -> None:
         """The person answers here: a reply to the card, as in the group."""
-        world = self._world
+        world = self.world
         await world.feishu.say(world.group, world.you, text, reply_to=self._card, in_thread=True)
 
     async def close(self) -> None:
-        """Wait for the answer no more. What became of that is told by whoever noticed: nobody asks for it."""
+        """Stop waiting for the answer. A failure of the waiting is not reported: nobody needs the answer any more."""
         if self._waiting is not None:
             self._waiting.cancel()
             await asyncio.gather(self._waiting, return_exceptions=True)
 
     async def _heard(self) -> None:
-        while (answer := await self._page.call("get_answer", id="demo", wait=_LOOK_SECONDS)).startswith(_OPEN):
+        while (answer := await self.page.call("get_answer", id="demo", wait=_LOOK_SECONDS)).startswith(_OPEN):
             continue
         self.is_open = False
-        with self._screen.above():
-            self._screen.verdict(said("Alpha has your answer: {answer}", answer=answer))
-        noted, outbox = said("Noted: “{answer}”.", answer=answer), self._world.record.outbox
-        await asyncio.to_thread(outbox.post, self._world.key, noted, agent="Alpha", wants_answers=False)
+        with self.screen.above():
+            self.screen.verdict(said("Alpha has your answer: {answer}", answer=answer))
+        noted, outbox = said("Noted: “{answer}”.", answer=answer), self.world.record.outbox
+        await asyncio.to_thread(outbox.post, self.world.key, noted, agent="Alpha", wants_answers=False)
 
 
 def objection(text: str, *, is_open: bool) -> str:

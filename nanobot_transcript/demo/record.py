@@ -1,4 +1,4 @@
-"""Where the demo keeps its record: in its folder; in a schema of its own where the environment names a database."""
+"""Where the demo keeps its record: in its folder, or in a schema of its own if the environment names a database."""
 
 import os
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class DemoPlace:
 
     @property
     def dropping(self) -> str:
-        """How a person drops the schema."""
+        """A sentence that says how to drop the schema by hand."""
         named = f"${_NAMES}URL" if f"{_NAMES}URL" in os.environ else f"$(cat ${_NAMES}URL_FILE)"
         command = f"psql \"{named}\" -c 'DROP SCHEMA {self.schema} CASCADE'"
         return said("To drop it: {command}", command=command)

@@ -17,7 +17,7 @@ from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.cli.terminal.output import emit_json, notice
 from nanobot_transcript.demo.chronicle import Chronicle
 from nanobot_transcript.demo.errors import DemoError
-from nanobot_transcript.demo.free_talk import Talking
+from nanobot_transcript.demo.free_talk import FreeTalk
 from nanobot_transcript.demo.hosts import DemoHost, HostName, host_named
 from nanobot_transcript.demo.mind import ScriptedMind
 from nanobot_transcript.demo.model_proxy import ModelEndpoint
@@ -122,7 +122,7 @@ class _Demo:
         if (self._goes_on or self._keep) and (world.place.schema or world.transcript is not None):
             screen.place(world.place, world.transcript, follow=self._goes_on, kept=self._keep)
         if self._goes_on:
-            await Talking(world, screen).run()
+            await FreeTalk(world, screen).run()
             tally = await self._count()
         if not self._keep:
             screen.farewell(world.host, world.place)

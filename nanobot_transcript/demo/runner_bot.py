@@ -1,4 +1,4 @@
-"""A bot whose host is our own runner: one process of ``nanobot-transcript run``, as anybody would start it."""
+"""A bot in our own runner: one process of ``nanobot-transcript run``, as anybody would start it."""
 
 import sys
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from nanobot_transcript.demo.bot import DemoAddresses, DemoBot
 from nanobot_transcript.errors import HostError
 from transcript_channels.simulator import App
 
-__all__ = ["RunnerBot", "require_runner", "runner_bots"]
+__all__ = ["require_runner", "runner_bots"]
 
 _NEEDED: Final = {"lark_oapi": "lark-oapi", "openai": "openai"}
 _FIX: Final = 'pip install "nanobot-transcript[feishu,openai]" or, from a clone, pip install ".[feishu,openai]".'

@@ -1,4 +1,4 @@
-"""What a person sees: the group as a chat, what each bot was given below it, and what that proves."""
+"""What the demo shows: the group as a chat, below it what each bot was given, and what that proves."""
 
 import asyncio
 import shlex
@@ -136,7 +136,7 @@ class DemoScreen:
             self._uncut(f"  {tail} --store {shlex.quote(str(place.folder))}")
 
     def farewell(self, host: "DemoHost", place: "DemoPlace") -> None:
-        """What becomes of what was written."""
+        """Say that the record is deleted now, and how to keep it."""
         self._line()
         folder = "The bots stop now, and their folder with the transcript is deleted. To keep it:"
         schema = "The bots stop now, and the schema with the transcript is dropped from the database. To keep it:"
@@ -146,7 +146,7 @@ class DemoScreen:
         self._uncut(f"  nanobot-transcript demo {options}")
 
     def settings(self, host: "DemoHost", place: "DemoPlace") -> None:
-        """How the person's own bots get what was just seen."""
+        """Say how to set up the person's own bots like these."""
         extras, lines = (f"{host.extra},postgres", (_DATABASE,)) if place.schema else (host.extra, ())
         self._line()
         self._line(said("For the same in your own groups:"))

@@ -1,4 +1,4 @@
-"""Counts, in the real file, whether every message of the group stands in the record exactly once."""
+"""Counts whether every message of the group stands in the record exactly once."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["MessageTally", "count"]
 
 @dataclass(frozen=True, slots=True)
 class MessageTally:
-    """Numbers of one moment. ``missing`` and ``repeated`` are message ids, ``strangers`` entries of no message."""
+    """The count at one moment. ``missing`` and ``repeated`` are message ids, ``strangers`` entries of no message."""
 
     messages: int
     taken_back: int

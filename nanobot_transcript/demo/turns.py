@@ -1,4 +1,4 @@
-"""Who answers what, as anybody can derive it from the record and from what each bot notes about its decisions."""
+"""Which bot answers what, derived from the record and from the bots' logged decisions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class DemoTurns:
 
     @property
     def limit(self) -> int:
-        """How many turns in a row the guard leaves to bots."""
+        """How many bot turns in a row the guard allows."""
         return self._guard.limits.hops
 
     def noted(self, message: Message) -> dict[str, Noted]:

@@ -1,6 +1,6 @@
-"""Everything of a demo that runs: the simulated platform, the model's address, two bots, the record, and its page.
+"""Everything that runs in a demo: the simulated platform, the model's endpoint, two bots, the record, and its page.
 
-All of it listens on 127.0.0.1 and writes below one folder, but for a record in a database.
+All of it listens on 127.0.0.1 and writes below one folder, except for a record in a database.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class World:
 
     @property
     def bot_messages(self) -> list[Message]:
-        """What the bots wrote into the group."""
+        """The bots' messages in the group."""
         return [message for message in self.group.messages if isinstance(message.sender, App)]
 
     async def open(self, ready: Callable[[DemoBot], None]) -> None:
@@ -177,15 +177,15 @@ class World:
     # -- inside --------------------------------------------------------------------------------------------
 
     async def _is_member(self, bot: DemoBot) -> None:
-        """Whatever keeps the record enters its bot among the members; only then is the bot ready."""
+        """Wait until the bot is among the members of the record: whatever keeps the record adds it when it is ready."""
         app = bot.app
         failure = said("{name} runs, but its {part} does not.", name=app.name, part=said(bot.keeper))
         await self._until(lambda: self.record.store.members.bot_of(app.app_id), _MEMBER_SECONDS, failure)
 
     async def _until(self, predicate: Callable[[], _T | None], seconds: float, failure: str) -> _T:
-        """The first true value of ``predicate()``, which is asked in a thread: a record may be far away.
+        """The first true value of ``predicate()``, which is called in a thread: a record may be far away.
 
-        Raises DemoError, early when it cannot come any more.
+        Raises DemoError after ``seconds``, and at once when a bot has stopped or the model refuses.
         """
         clock = asyncio.get_running_loop().time
         end = clock() + seconds
@@ -210,7 +210,7 @@ class World:
 
 
 async def _together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Do all at once; when one fails or this is cancelled, wait until each of the others has cleaned up."""
+    """Run all at once; if one fails or this is cancelled, wait until the others have cleaned up."""
     try:
         async with asyncio.TaskGroup() as tasks:
             for work in works:

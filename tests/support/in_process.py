@@ -31,7 +31,7 @@ __all__ = ["ENCRYPT_KEY", "HostInProcess", "PluginInProcess", "RunnerInProcess"]
 
 ENCRYPT_KEY: Final = "an encrypt key"
 _LASTING: Final = (
-    *("Relay.", "_Ear.wait", "Event.wait", "FileSignals.", "follow", "Beside.", "_kept_up", "_awaited"),
+    *("Relay.", "_Ear.wait", "Event.wait", "FileSignals.", "follow", "ChannelTasks.", "_kept_up", "_awaited"),
     *("RequestHandler.start", "_Consumer.", "GapFiller._record_later"),
     "Play._ask_history_without_rest",
 )

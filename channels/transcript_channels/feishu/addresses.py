@@ -1,15 +1,17 @@
-"""Addresses of the open platform."""
+"""Addresses of the open platform, of its console and of its APIs."""
 
 import ipaddress
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from nanobot_transcript.errors import ConfigError
 
-__all__ = ["FEISHU_URL", "LARK_URL", "console_of", "is_loopback", "web_origin"]
+__all__ = ["FEISHU_URL", "LARK_URL", "MESSAGES", "console_of", "is_loopback", "message_path", "web_origin"]
 
 FEISHU_URL: Final = "https://open.feishu.cn"
 LARK_URL: Final = "https://open.larksuite.com"
+MESSAGES: Final = "/open-apis/im/v1/messages"
+"""The path of the message API."""
 
 
 def web_origin(base_url: str) -> str:
@@ -20,13 +22,18 @@ def web_origin(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
+def message_path(message_id: str) -> str:
+    """The path of one message."""
+    return f"{MESSAGES}/{quote(message_id, safe='')}"
+
+
 def console_of(base_url: str) -> str:
     """Where the developer console of an API address is."""
     return LARK_URL if "larksuite" in base_url else FEISHU_URL
 
 
 def is_loopback(base_url: str) -> bool:
-    """True for the own machine, which is not asked through a proxy."""
+    """True for this machine, which is never reached through a proxy."""
     host = urlsplit(base_url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -1,7 +1,7 @@
-"""How the text of a message names its pictures and files, and how that is read again.
+"""How the text of a message names its pictures and files, and how these names are parsed.
 
-The platform's key stands in parentheses at the end: ``[image (img_v3_…)]``, ``[file: plan.pdf (file_v3_…)]``. With it
-and the id of the message the platform gives out what was sent. Names and keys are other people's input.
+The platform's key stands in parentheses at the end: ``[image (img_v3_…)]``, ``[file: plan.pdf (file_v3_…)]``. With this
+key and the id of the message a file can be downloaded. Names and keys are other people's input.
 """
 
 import re
@@ -28,7 +28,7 @@ class Attachment:
 
 
 def placeholder(label: str, detail: Any = "", key: Any = None) -> str:
-    """What stands in the text: one line without control characters; a key that cannot be one is left out.
+    """What stands in the text for a file: one line without control characters; an impossible key is left out.
 
     >>> placeholder("file", "plan.pdf", "file_v3_1")
     '[file: plan.pdf (file_v3_1)]'
@@ -42,9 +42,9 @@ def placeholder(label: str, detail: Any = "", key: Any = None) -> str:
 
 
 def attachments_in(text: str) -> list[Attachment]:
-    """What a text names, in its order, each key once; at most 100.
+    """The files that a text names, in order, each key once; at most 100.
 
-    Somebody may have typed such a name. The platform gives nothing out that does not belong to the message.
+    Somebody may have typed such a name. That is harmless: the platform refuses keys that do not belong to the message.
 
     >>> attachments_in("see [image (img_v3_1)] and [file: a (1).pdf (file_v3_2)]")
     [Attachment(kind='image', key='img_v3_1', name=''), Attachment(kind='file', key='file_v3_2', name='a (1).pdf')]

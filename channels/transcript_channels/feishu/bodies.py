@@ -1,7 +1,7 @@
-"""What a message says, made ready to send: texts, posts and cards, in parts that the platform takes.
+"""Builds the bodies of messages to send: texts, posts and cards, in parts that the platform accepts.
 
-What an agent wrote can name nobody by itself: an ``<at>`` in it becomes plain text, and ``@Name`` a mention only for
-the members that are given; whom an app may mention, ``Mentionable`` knows. A long text is cut at paragraphs, lines,
+What an agent wrote cannot mention anybody by itself: an ``<at>`` in it becomes plain text, and ``@Name`` a mention only
+for the members that are given; ``Mentionable`` knows whom an app can mention. A long text is cut at paragraphs, lines,
 sentences or spaces, never inside a character. Sizes are in bytes as the text stands in a request: JSON inside JSON,
 UTF-8.
 """
@@ -12,7 +12,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nanobot_transcript.conversation.ports import Arrival
@@ -35,9 +35,9 @@ __all__ = [
 ]
 
 TEXT_BYTES: Final = 150 * 1024
-"""What a request with a text may have."""
+"""Bytes that a request with a text may have."""
 CARD_BYTES: Final = 30 * 1024
-"""What a request with a post or a card may have."""
+"""Bytes that a request with a post or a card may have."""
 
 _Size = Callable[[str], int]
 _Node = dict[str, Any]
@@ -69,13 +69,13 @@ class At:
     name: str
 
 
+@dataclass(slots=True, eq=False)
 class Mentionable:
     """The members whose open id this app knows: bots from the members file, people from what they wrote."""
 
-    def __init__(self, app_id: str, members: MemberDirectory | None) -> None:
-        self._app_id: str = app_id
-        self._members: MemberDirectory | None = members
-        self._people: OrderedDict[str, str] = OrderedDict()
+    app_id: str
+    members: MemberDirectory | None
+    _people: OrderedDict[str, str] = field(default_factory=OrderedDict, init=False)
 
     def saw(self, arrival: Arrival, name: str | None) -> None:
         """Remember the open ids in a message: of its sender, who is called ``name``, and of whoever it mentions."""
@@ -88,14 +88,14 @@ class Mentionable:
     def named_in(self, text: str) -> list[At]:
         """Everybody whose ``@Name`` stands in the text, each once.
 
-        At each ``@`` the longest name counts. A name that several have means the bot, or whoever was last.
+        At each ``@`` the longest name wins. A name that several have means the bot, else the person who wrote last.
         """
         if "@" not in text:
             return []
         known = dict(self._people)
-        for bot in self._members.bots() if self._members is not None else ():
-            open_id = bot.open_ids.get(self._app_id)
-            if open_id and bot.account != self._app_id:
+        for bot in self.members.bots() if self.members is not None else ():
+            open_id = bot.open_ids.get(self.app_id)
+            if open_id and bot.account != self.app_id:
                 known.update({name: open_id for name in (*bot.aliases, bot.name) if name.strip()})
         return [At(known[name], name) for name in _names_in(text, known)]
 
@@ -166,7 +166,7 @@ def split_text(text: str, limit: int, size: _Size = encoded_size) -> list[str]:
     while len(text) > limit or size(text) > limit:
         end = _end(text, limit, size)
         parts.append(text[:end].rstrip())
-        # what a line of code is indented by belongs to it
+        # keep the indentation of a line of code
         text = text[end:].lstrip("\n") if text[end - 1] == "\n" else text[end:].lstrip(" ")
     return [part for part in [*parts, text] if part.strip()] or [text]
 

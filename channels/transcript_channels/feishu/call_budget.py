@@ -1,4 +1,4 @@
-"""The number of calls in an hour that all bots together may spend on what nobody has heard."""
+"""The hourly budget of calls that ask for messages nobody has heard, shared by all bots."""
 
 import logging
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class HourlyCalls:
-    """``pay`` is what a client is ``budgeted`` with. ``budget`` is shared by all processes."""
+    """At most ``limit`` calls an hour; give ``pay`` to ``FeishuClient.budgeted``. All processes share ``budget``."""
 
     def __init__(self, budget: Budget, limit: int) -> None:
         self._budget: AsyncBudget = AsyncBudget(budget)

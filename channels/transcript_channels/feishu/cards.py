@@ -1,7 +1,6 @@
 """The text of an interactive card: the old layout, card schema 2.0, and the flattened form of events.
 
-The parts are read in the order in which the card shows them. Layout without words (rules, styles) is left
-out.
+The parts are read in the order in which the card shows them. Layout without words (rules, styles) is left out.
 """
 
 import json
@@ -9,20 +8,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from transcript_channels.feishu.attachments import placeholder
-from transcript_channels.feishu.fields import Mentions
+from transcript_channels.feishu.fields import LOCALES, Mentions, Node
 
 __all__ = ["card_text"]
 
-_Node = Mapping[str, Any]
 _NOT_SHOWN: Final = "请升级至最新版本客户端，以查看内容"
-"""What the platform gives out instead of a card it does not want to take apart."""
+"""What the platform returns for a card that it cannot flatten: "update your client to see this"."""
 
 _DEEPEST: Final = 24
 _COLUMNS: Final = 50  # as many as the platform allows
 _ROWS: Final = 500
 _PICTURES: Final = 20
-_LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
-_WRITTEN: Final = ("user_dsl", "json_card")
+_WRITTEN: Final = ("user_dsl", "json_card")  # the card as its author wrote it
 _WRAPPED: Final = ("card", "data")
 _TEXT_TAGS: Final = frozenset({"markdown", "lark_md", "plain_text", "text", "md", "div", "note", "standard_icon"})
 _PLACEHOLDERS: Final = {
@@ -63,16 +60,18 @@ def _card(card: Any, mentions: Mentions, depth: int) -> Iterator[str]:
         yield from _children(_elements(holder), mentions, depth + 1)
 
 
-def _inner(node: _Node) -> _Node | None:
-    """The card inside another object. As its author wrote it, it also stands beside what is left of it for others."""
+def _inner(node: Node) -> Node | None:
+    """The card inside an envelope; None if ``node`` is the card. The author's version goes before the flattened copy,
+    which may stand beside it and lacks parts.
+    """
     written = next((_object(node[key]) for key in _WRITTEN if key in node), None)
     if written is not None or "elements" in node or "body" in node:
         return written
     return next((_object(node[key]) for key in _WRAPPED if key in node), None)
 
 
-def _object(value: Any) -> _Node | None:
-    """A card may be given as an object or as JSON text, several times wrapped."""
+def _object(value: Any) -> Node | None:
+    """An object, given as it is or as JSON text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -81,17 +80,17 @@ def _object(value: Any) -> _Node | None:
     return value if isinstance(value, Mapping) else None
 
 
-def _elements(holder: _Node) -> Any:
+def _elements(holder: Node) -> Any:
     if "elements" in holder:
         return holder["elements"]
     translated = holder.get("i18n_elements")
     if not isinstance(translated, Mapping):
         return None
-    choices = [translated.get(locale) for locale in _LOCALES] + list(translated.values())
+    choices = [translated.get(locale) for locale in LOCALES] + list(translated.values())
     return next((choice for choice in choices if isinstance(choice, list)), None)
 
 
-def _heading(card: _Node, mentions: Mentions) -> Iterator[str]:
+def _heading(card: Node, mentions: Mentions) -> Iterator[str]:
     header = card.get("header")
     holder = header if isinstance(header, Mapping) else card
     for key in ("title", "subtitle"):
@@ -133,7 +132,7 @@ def _element(element: Any, mentions: Mentions, depth: int) -> Iterator[str]:
         yield from _container(element, mentions, depth)
 
 
-def _container(element: _Node, mentions: Mentions, depth: int) -> Iterator[str]:
+def _container(element: Node, mentions: Mentions, depth: int) -> Iterator[str]:
     """Everything that has words of its own, other elements inside it, or both."""
     tag = element.get("tag")
     if tag in _INPUTS:
@@ -161,7 +160,7 @@ def _words(value: Any, mentions: Mentions) -> str:
     translated = value.get("i18n_content") or value.get("i18n")
     choices = [value.get("content"), value.get("text")]
     if isinstance(translated, Mapping):
-        choices += [translated.get(locale) for locale in _LOCALES]
+        choices += [translated.get(locale) for locale in LOCALES]
     return mentions.resolve(next((choice for choice in choices if isinstance(choice, str) and choice), ""))
 
 
@@ -170,20 +169,20 @@ def _link(text: str, href: Any) -> str:
     return f"[{text}]({target})" if text and target and text != target else text or target
 
 
-def _picture(element: _Node, mentions: Mentions) -> str:
+def _picture(element: Node, mentions: Mentions) -> str:
     """Its author calls the key ``img_key``, the flattened form of events ``image_key``."""
     key = element.get("img_key") or element.get("image_key")
     return placeholder("image", _words(element.get("alt"), mentions), key)
 
 
-def _button(element: _Node, mentions: Mentions) -> str:
+def _button(element: Node, mentions: Mentions) -> str:
     urls = element.get("multi_url")
     url = element.get("url") or (urls.get("url") if isinstance(urls, Mapping) else None)
     text = _words(element.get("text"), mentions)
     return _link(text, url) if url else placeholder("button", text) if text.strip() else ""
 
 
-def _table(table: _Node, mentions: Mentions) -> Iterator[str]:
+def _table(table: Node, mentions: Mentions) -> Iterator[str]:
     columns = table.get("columns")
     listed = columns[:_COLUMNS] if isinstance(columns, list) else []
     named = [column for column in listed if isinstance(column, Mapping)]

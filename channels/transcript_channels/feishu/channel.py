@@ -1,6 +1,6 @@
-"""The runner's channel for Feishu: one bot, heard over a long connection or a webhook, answering over the open API.
+"""The runner's channel for Feishu: a bot that hears over a long connection or a webhook and answers over the open API.
 
-While it works on an answer, an emoji says so.
+While it works on an answer, a reaction says so.
 """
 
 import asyncio
@@ -70,9 +70,9 @@ class FeishuChannel:
     """One bot in Feishu. ``client`` is closed with it.
 
     ``listen`` makes the connection that brings events; None: whoever receives them, such as a webhook, calls
-    ``handle``. ``read`` makes of a message what is published, as ``Reader.read`` does. ``lists`` are those of all bots
-    of this process, as are ``bundles``; None: what is inside of bundles is not asked for. ``on_gap`` is told of a chat
-    in which messages may have passed unheard.
+    ``handle``. ``read`` turns a message into what is published, as ``Reader.read`` does. ``lists`` and ``bundles`` are
+    shared by all bots of this process; without ``bundles`` nobody asks what is inside them. ``on_gap`` is called with
+    the session key of a chat in which messages may have been missed.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class FeishuChannel:
     async def start(self, publish: Publish) -> None:
         """See ``Channel``. Waits for a platform that cannot be reached; raises what waiting will not mend."""
         self._loop, self._publish = asyncio.get_running_loop(), publish
-        info = await self._asked_who_it_is()
+        info = await self._bot_info()
         await asyncio.to_thread(
             self._people.introduce, self._client.app_id, platform_name=info.name, open_id=info.open_id
         )
@@ -138,9 +138,9 @@ class FeishuChannel:
             await self._bundles.close(self._client)
         await self._client.close()
 
-    async def _asked_who_it_is(self) -> BotInfo:
-        """Who the bot is; waits for a platform that cannot be reached. Raises PlatformError kinds that waiting will not
-        mend.
+    async def _bot_info(self) -> BotInfo:
+        """Who the bot is; waits for a platform that cannot be reached. Raises the PlatformError kinds that waiting will
+        not mend.
         """
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
             try:
@@ -204,7 +204,7 @@ class FeishuChannel:
             await publish(Recalled(key, recall.message_id, recall.ts_ms))
 
     def _on_event(self, event: dict[str, Any]) -> Any:
-        """In the connection's thread: what comes of it decides about the acknowledgement."""
+        """In the connection's thread. Raises what ``handle`` raises, and TimeoutError: the platform pushes again."""
         assert self._loop is not None
         handling = asyncio.run_coroutine_threadsafe(cast("Any", self.handle(event)), self._loop)
         return handling.result(_ACK)
@@ -224,7 +224,7 @@ class FeishuChannel:
     # --- out
 
     async def send(self, message: OutboundMessage) -> SentMessage:
-        """See ``Channel``. A text becomes a post, in which members that are named with @ are told."""
+        """See ``Channel``. A text becomes a post, and each ``@Name`` of a member in it a mention."""
         _, chat_id = split(message.session_key)
         if message.card is not None:
             card = dict(message.card)
@@ -319,7 +319,7 @@ class _LiveCard:
 
 
 def _shown(parts: Iterable[Sent], mentions: Iterable[At]) -> str:
-    """The text of the posts that are there."""
+    """The text of posts that were sent."""
     named = [{"id": at.open_id, "name": at.name} for at in mentions]
     return "\n\n".join(text_of("post", part.content, named) for part in parts)
 

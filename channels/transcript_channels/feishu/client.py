@@ -1,4 +1,4 @@
-"""One app at Feishu's open API: its connections, its access token, limits that are kept, and calls tried again."""
+"""Calls Feishu's open API as one app: connections, access token, rate limits and retries."""
 
 import asyncio
 import copy
@@ -25,6 +25,7 @@ from nanobot_transcript.errors import (
 )
 from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_of, is_loopback, web_origin
 from transcript_channels.feishu.responses import (
+    CHECK_NETWORK,
     LARGE,
     ApiAnswer,
     Saving,
@@ -45,13 +46,13 @@ _Read = Callable[[httpx.Response], Awaitable[bytes | None]]
 
 _TOKEN_PATH: Final = "/open-apis/auth/v3/tenant_access_token/internal"
 _QUOTA: Final = "quota"
+# seconds that an access token lasts, and by which it is renewed before its end
 _LEAST_LIFE: Final = 5.0
 _USUAL_LIFE: Final = 300.0
 _LONGEST_LIFE: Final = 86_400.0
 _AHEAD: Final = 600.0
 _ID: Final = re.compile(r"/(?:[a-z]{2,4}_[^/]+|\d[^/]*)")
 _POOL: Final = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=60.0)
-_REACH: Final = "Check the network, the proxies and the address of the API."
 _ENVIRONMENT: Final = "Check SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment."
 
 
@@ -89,8 +90,8 @@ class FeishuClient:
     """One app at the open API. Belongs to one event loop.
 
     ``http`` may be shared by several clients and is then not closed here. ``spend`` is asked before each request, that
-    of a token excepted. ``clock`` counts seconds and ``sleep`` waits for them. Raises ConfigError for an address or
-    credentials that cannot be.
+    of a token excepted. ``clock`` counts seconds and ``sleep`` waits for them. Raises ConfigError for what is no web
+    address, and for missing credentials.
     """
 
     def __init__(
@@ -121,14 +122,14 @@ class FeishuClient:
         self._pauses: Pauses = Pauses(clock)
 
     def budgeted(self, spend: Spend | None) -> Self:
-        """The same client (its token, connections and pauses) with another budget."""
+        """This client with another budget; token, connections and pauses are shared."""
         other = copy.copy(self)
         other._spend = spend
         other._borrowed = True
         return other
 
     def patient(self, patience: Patience) -> Self:
-        """The same client with other bounds for a call."""
+        """This client with other limits for a call; token, connections and pauses are shared."""
         other = copy.copy(self)
         other._patience = patience
         other._borrowed = True
@@ -147,9 +148,9 @@ class FeishuClient:
     ) -> dict[str, Any]:
         """One call of an API; returns ``data`` of the answer (the whole answer where there is no ``data``).
 
-        ``chat``: the chat whose frequency limit counts. ``repeatable``: the call may be made again when it is not known
-        whether it had an effect; by default everything but POST. ``needs``: scopes of which any one allows it, for the
-        error. Limits are waited for and failures of the platform tried again, as ``patience`` says.
+        ``chat``: the chat whose rate limit applies. ``repeatable``: the call may be repeated when it is unknown whether
+        it had an effect; by default everything but POST. ``needs``: the scopes of which any one allows it, named in the
+        error. Rate limits are waited out and failures of the platform retried, as ``patience`` says.
 
         Raises PlatformError kinds.
         """
@@ -169,8 +170,8 @@ class FeishuClient:
         chat: str = "",
         needs: Sequence[str] = (),
     ) -> Mapping[str, str]:
-        """A file that an API gives out, written into ``file`` from its beginning; returns the headers of the answer,
-        their names in lower case. Limits and failures as in ``call``.
+        """Download into ``file``, from its beginning; returns the headers of the answer, their names in lower case.
+        Rate limits and failures are treated as in ``call``.
 
         Raises PlatformError kinds, TooLargeError beyond ``most`` bytes, and OSError when it cannot be written.
         """
@@ -219,7 +220,7 @@ class FeishuClient:
     # --- limits
 
     async def _wait_out(self, request: _Request, tries: Tries) -> None:
-        """Wait for the end of a limit that an earlier call met."""
+        """Wait for the end of a rate limit that an earlier call ran into."""
         resting = self._pauses.left(_QUOTA)
         if resting > 0:
             error = QuotaExhaustedError(
@@ -236,7 +237,7 @@ class FeishuClient:
             await self._sleep(seconds)
 
     def _pause(self, request: _Request, error: PlatformError, seconds: float | None) -> float | None:
-        """Remember a limit, so that other calls keep it too."""
+        """Remember a rate limit, so that other calls respect it, too; returns ``seconds``."""
         if isinstance(error, QuotaExhaustedError):
             if not self._pauses.left(_QUOTA):
                 self._pauses.hold(_QUOTA, self._patience.quota_rest)
@@ -301,47 +302,48 @@ class FeishuClient:
                 raw = await read(response)
                 known = {name.lower(): value for name, value in response.headers.items()}
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            raise UnsentError(f"Feishu cannot be reached at {self.base_url}: {_why(error)}.", hint=_REACH) from None
+            sentence = f"Feishu cannot be reached at {self.base_url}: {_why(error)}."
+            raise UnsentError(sentence, hint=CHECK_NETWORK) from None
         except (TimeoutError, httpx.TransportError) as error:
-            raise NoAnswerError(f"{request.api} got no answer: {_why(error)}.", hint=_REACH) from None
+            raise NoAnswerError(f"{request.api} got no answer: {_why(error)}.", hint=CHECK_NETWORK) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}.", hint=_REACH) from None
+            sentence = f"{request.api} cannot be understood: {_why(error)}."
+            raise UnexpectedAnswerError(sentence, hint=CHECK_NETWORK) from None
         if raw is None:
             return ApiAnswer(response.status_code, None, known, is_file=True)
         body = decode(raw) if len(raw) < LARGE else await asyncio.to_thread(decode, raw)
         return ApiAnswer(response.status_code, body, known)
 
     def _hidden(self, error: PlatformError) -> PlatformError:
-        """The error without secrets, should the platform repeat them."""
+        """The error without secrets: the platform's message may repeat them."""
         text = self._tokens.hide(str(error)).replace(self._secret, "…")
         error.args = (text,)
         return error
 
 
+@dataclass(slots=True, eq=False)
 class _TenantToken:
     """The access token of one app, fetched once for everybody who waits.
 
-    ``fetch`` asks the platform; ``clock`` counts seconds.
-    A token is renewed ten minutes (of a short one: half its life) before it ends. While that fails, the old one is used
-    until its end.
+    ``fetch`` asks the platform; ``clock`` counts seconds. A token is renewed ten minutes before it expires, a short one
+    at half its life. While that fails, the old one is used until it expires.
     """
 
-    def __init__(self, fetch: Callable[[], Awaitable[_Token]], clock: Callable[[], float]) -> None:
-        self._fetch: Callable[[], Awaitable[_Token]] = fetch
-        self._clock: Callable[[], float] = clock
-        self._value: str = ""
-        self._renew: float = 0.0
-        self._ends: float = 0.0
-        self._under_way: asyncio.Task[str] | None = None
+    fetch: Callable[[], Awaitable[_Token]]
+    clock: Callable[[], float]
+    _value: str = field(default="", init=False)
+    _renew: float = field(default=0.0, init=False)
+    _ends: float = field(default=0.0, init=False)
+    _under_way: asyncio.Task[str] | None = field(default=None, init=False)
 
     async def get(self) -> str:
         """A token. All who wait at the same time share one request. Raises PlatformError."""
-        if self._value and self._clock() < self._renew:
+        if self._value and self.clock() < self._renew:
             return self._value
         try:
             return await self._renewed()
         except PlatformError as error:
-            if self._value and self._clock() < self._ends:
+            if self._value and self.clock() < self._ends:
                 logger.warning("The access token could not be renewed, the old one is still valid: %s", error)
                 return self._value
             raise
@@ -360,11 +362,11 @@ class _TenantToken:
         if task is None:
             task = self._under_way = asyncio.create_task(self._ask())
             task.add_done_callback(self._over)
-        return await asyncio.shield(task)  # who gives up waiting does not take it from the others
+        return await asyncio.shield(task)  # a caller that is cancelled must not cancel the request of the others
 
     async def _ask(self) -> str:
-        token = await self._fetch()
-        now = self._clock()
+        token = await self.fetch()
+        now = self.clock()
         self._value, self._ends = token.value, now + token.seconds
         self._renew = self._ends - min(_AHEAD, token.seconds / 2)
         return token.value
@@ -372,7 +374,7 @@ class _TenantToken:
     def _over(self, task: "asyncio.Task[str]") -> None:
         self._under_way = None
         if not task.cancelled():
-            task.exception()  # seen, also when nobody waits any more
+            task.exception()  # asyncio complains about one that nobody looked at; perhaps nobody waits any more
 
 
 class Connections:
@@ -394,7 +396,7 @@ class Connections:
         if self._making is None:
             self._making = asyncio.create_task(asyncio.to_thread(_made_client, self._trust_env))
         try:
-            return await asyncio.shield(self._making)  # who gives up waiting does not take it from the others
+            return await asyncio.shield(self._making)  # a caller that is cancelled must not cancel it for the others
         except (OSError, ValueError, httpx.InvalidURL) as error:
             raise ConfigError(f"No connection can be made: {error}.", hint=_ENVIRONMENT) from None
 
@@ -406,7 +408,7 @@ class Connections:
 
 
 def _life(expire: Any) -> float:
-    """Seconds that a token lasts; a while when the platform does not say, as it is renewed whenever it is refused."""
+    """Seconds that a token lasts; five minutes if the platform does not say: one that is refused is renewed anyway."""
     try:
         seconds = float(expire) if isinstance(expire, int | float | str) and not isinstance(expire, bool) else nan
     except (ValueError, OverflowError):
@@ -419,7 +421,7 @@ def _why(error: Exception) -> str:
 
 
 def _spelled(value: Any) -> Any:
-    """A parameter of a query as the platform writes it; a list stands for a parameter given several times."""
+    """A query parameter as the platform writes it; a list is a parameter that is given several times."""
     return str(value).lower() if isinstance(value, bool) else value
 
 

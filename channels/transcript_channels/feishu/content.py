@@ -12,15 +12,13 @@ from typing import Any, Final
 
 from transcript_channels.feishu.attachments import placeholder
 from transcript_channels.feishu.cards import card_text
-from transcript_channels.feishu.fields import Mentions
+from transcript_channels.feishu.fields import LOCALES, Mentions, Node
 
 __all__ = ["text_of"]
 
-_Body = Mapping[str, Any]
-_Reader = Callable[[_Body, Mentions], str]
+_Reader = Callable[[Node, Mentions], str]
 _LONGEST_CONTENT: Final = 384 * 1024  # characters; the platform takes 150 KB, which escapes may double
 _LONGEST_TEXT: Final = 200_000
-_LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
 _TEMPLATE_FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -45,7 +43,7 @@ def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
-def _decode(content: Any) -> _Body | None:
+def _decode(content: Any) -> Node | None:
     if isinstance(content, Mapping):
         return content
     if not isinstance(content, str):
@@ -64,11 +62,11 @@ def _raw(kind: str, content: Any) -> str:
     return f"[{_LABELS.get(kind, kind)}]"
 
 
-def _string(body: _Body, *keys: str) -> str:
+def _string(body: Node, *keys: str) -> str:
     return next((value for key in keys if isinstance(value := body.get(key), str) and value.strip()), "")
 
 
-def _seconds(body: _Body) -> str:
+def _seconds(body: Node) -> str:
     duration = body.get("duration")
     if isinstance(duration, bool) or not isinstance(duration, int | float | str):
         return ""
@@ -78,11 +76,11 @@ def _seconds(body: _Body) -> str:
         return ""
 
 
-def _text(body: _Body, mentions: Mentions) -> str:
+def _text(body: Node, mentions: Mentions) -> str:
     return mentions.resolve(_string(body, "text"))
 
 
-def _post(body: _Body, mentions: Mentions) -> str:
+def _post(body: Node, mentions: Mentions) -> str:
     block = _post_block(body)
     if block is None:
         return ""
@@ -91,13 +89,13 @@ def _post(body: _Body, mentions: Mentions) -> str:
     return "\n".join([line for line in [_string(block, "title")] if line] + lines)
 
 
-def _post_block(body: _Body) -> _Body | None:
+def _post_block(body: Node) -> Node | None:
     """The post itself, out of ``{"post": {"zh_cn": {...}}}``, ``{"zh_cn": {...}}`` or the bare form."""
     inner = body.get("post")
     root = inner if isinstance(inner, Mapping) else body
     if isinstance(root.get("content"), list):
         return root
-    candidates = [root.get(locale) for locale in _LOCALES] + list(root.values())
+    candidates = [root.get(locale) for locale in LOCALES] + list(root.values())
     blocks = [block for block in candidates if isinstance(block, Mapping)]
     return next((block for block in blocks if isinstance(block.get("content"), list)), None)
 
@@ -107,7 +105,7 @@ def _post_row(row: Any, mentions: Mentions) -> str:
     return "".join(_post_element(element, mentions) for element in elements if isinstance(element, Mapping))
 
 
-def _post_element(element: _Body, mentions: Mentions) -> str:
+def _post_element(element: Node, mentions: Mentions) -> str:
     tag = element.get("tag")
     if tag == "at":
         return mentions.at(element.get("user_id"), element.get("user_name"))
@@ -126,7 +124,7 @@ def _post_element(element: _Body, mentions: Mentions) -> str:
     return mentions.resolve(_verbatim(element, "text") or _verbatim(element, "content"))
 
 
-def _verbatim(element: _Body, key: str) -> str:
+def _verbatim(element: Node, key: str) -> str:
     value = element.get(key)
     return value if isinstance(value, str) else ""
 
@@ -135,11 +133,11 @@ def _link(text: str, href: str) -> str:
     return f"[{text}]({href})" if text and href and text != href else text or href
 
 
-def _card(body: _Body, mentions: Mentions) -> str:
+def _card(body: Node, mentions: Mentions) -> str:
     return card_text(body, mentions)
 
 
-def _system(body: _Body, mentions: Mentions) -> str:
+def _system(body: Node, mentions: Mentions) -> str:
     """A line the platform writes itself: ``{from_user} invited {to_chatters}``, with the names beside it."""
     divider = body.get("params")
     if isinstance(divider, Mapping) and isinstance(divider.get("divider_text"), Mapping):
@@ -153,8 +151,8 @@ def _system(body: _Body, mentions: Mentions) -> str:
     return _TEMPLATE_FIELD.sub(fill, _string(body, "template", "text")).strip()
 
 
-def _merged(body: _Body, mentions: Mentions) -> str:
-    """Forwarded messages: the event has only a stub, the API may add the messages themselves."""
+def _merged(body: Node, mentions: Mentions) -> str:
+    """Forwarded messages: the event has only a stub; the API returns the messages, too, when it is asked for one."""
     items = body.get("items") or body.get("messages")
     if not isinstance(items, list):
         return "[forwarded messages]"
@@ -162,7 +160,7 @@ def _merged(body: _Body, mentions: Mentions) -> str:
     return "\n".join(["[forwarded messages]", *lines])
 
 
-def _merged_line(item: _Body) -> str:
+def _merged_line(item: Node) -> str:
     inner = item.get("body")
     content = inner.get("content") if isinstance(inner, Mapping) else item.get("content")
     kind = _string(item, "msg_type", "message_type")
@@ -173,13 +171,13 @@ def _merged_line(item: _Body) -> str:
     return "> " + (f"{name}: {text}" if name else text).replace("\n", "\n> ")
 
 
-def _vote(body: _Body, mentions: Mentions) -> str:
+def _vote(body: Node, mentions: Mentions) -> str:
     options = body.get("options")
     choices = [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
     return placeholder("vote", _string(body, "topic") + ("".join(f" / {choice}" for choice in choices)))
 
 
-def _todo(body: _Body, mentions: Mentions) -> str:
+def _todo(body: Node, mentions: Mentions) -> str:
     summary = body.get("summary")
     text = _post(summary, mentions) if isinstance(summary, Mapping) else _string(body, "summary")
     return placeholder("task", text)
@@ -193,8 +191,8 @@ def _file(label: str) -> _Reader:
     return lambda body, mentions: placeholder(label, _string(body, "file_name"), body.get("file_key"))
 
 
-def _unknown(body: _Body) -> str:
-    """A type from the future: its text or title if it has one."""
+def _unknown(body: Node) -> str:
+    """A type that we do not know: its text or title, if it has one."""
     return _string(body, "text", "title", "summary")
 
 

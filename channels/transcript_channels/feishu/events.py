@@ -13,7 +13,10 @@ from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.fields import ids_of, mentions_of, milliseconds, part, position, string
 from transcript_channels.feishu.platform import FEISHU
 
-__all__ = ["MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
+__all__ = ["CALLBACKS", "MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
+
+CALLBACKS: Final = frozenset({"card.action.trigger", "url.preview.get"})
+"""Events whose acknowledgement carries an answer: a toast or a card for whoever pressed a button."""
 
 _APPS: Final = frozenset({"bot", "app"})
 _PRIVATE: Final = "p2p"

@@ -1,4 +1,4 @@
-"""The platform's history as the store's fallback: one process asks for all, under one budget of calls."""
+"""The platform's history as the store's fallback: one process asks on behalf of all, under one budget of calls."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.coordination.async_fronts import AsyncLease
-from nanobot_transcript.coordination.contract import Budget, Grant, Lease
+from nanobot_transcript.coordination.contract import HOUR, Budget, Grant, Lease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import split
@@ -23,10 +23,9 @@ __all__ = ["FallbackOptions", "HistoryFallback"]
 
 logger = logging.getLogger(__name__)
 
-_HOUR: Final = 3600.0
 _STEP: Final = 0.01
 """Seconds by which the clock of a file system may be behind: it goes in steps."""
-_OUTSIDE: Final = (230002, 232011)
+_OUTSIDE: Final = (230002, 232011)  # the bot is not in the chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class FallbackOptions:
     rest: float = 5.0
     ttl: float = 20.0
     wait: float = 60.0
-    off: float = _HOUR
+    off: float = HOUR
     look: float = 0.1
 
 
@@ -111,14 +110,14 @@ class HistoryFallback:
         while time.monotonic() < deadline:
             now = time.time()
             grant = await self._lease.acquire(name, self._holder, self._options.ttl)
-            # looked at with the lease in hand: whoever is done rests before giving it back
+            # Looked at only after asking for the lease: whoever has fetched sets this mark before releasing the lease.
             rested = await self._lease.current(resting)
             if grant is not None:
                 if rested is None:
                     return grant
                 await self._release(grant)
-                # Both ends are times of the leases' clock, which need not be that of this machine; and of two clocks
-                # where another server has taken over, which tell nothing.
+                # Both times are by the leases' clock, which may differ from this machine's. After a failover they may
+                # be by two clocks; then their difference says nothing and fails the test below.
                 ago = (grant.expires_at - self._options.ttl) - (rested.expires_at - self._options.rest) + _STEP
                 if 0 <= ago <= self._options.rest + _STEP and self._is_covered(session_key, since_ms, asked, now - ago):
                     return None
@@ -126,24 +125,24 @@ class HistoryFallback:
         return None
 
     def _is_covered(self, session_key: str, since_ms: float | None, asked: float, fetched: float) -> bool:
-        """True when the fetch that was made then (seconds since 1970) has brought what is missing here.
+        """True when the fetch at ``fetched`` (seconds since 1970) has brought what is missing here.
 
-        Not when this process made it (then something was missed again), nor when what is missing is younger: the other
-        process hears by itself what comes after its fetch, unless it has ended and this one was started in its place.
+        Not when this process made it: then something was missed since. Not when what is missing is newer than the fetch
+        either, and not when this process was started after it: what came in between, nobody may have heard.
         """
         if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
             return False
         return self._began <= fetched and (since_ms is None or since_ms <= fetched * 1000)
 
     async def _keep(self, grant: Grant) -> None:
-        """Hold the lease while the platform takes its time."""
+        """Renew the lease while the platform answers."""
         while True:
             await asyncio.sleep(self._options.ttl / 3)
             with suppress(StoreError):
                 await self._lease.renew(grant, self._options.ttl)
 
     async def _rest(self, session_key: str) -> None:
-        """Nobody asks for this chat again for a while; that mark runs out by itself."""
+        """Keep everybody from asking for this chat again for a while, with a lease that is left to expire."""
         self._fetched[session_key] = time.time()
         try:
             await self._lease.acquire(_names(session_key)[1], self._holder, self._options.rest)
@@ -163,7 +162,7 @@ class HistoryFallback:
         return [one for one in self._histories if self._off.get(one.client.app_id, 0.0) <= now]
 
     async def _ask(self, session_key: str, chat_id: str, since_ms: float | None, limit: int) -> Fetched | None:
-        """Ask as the first app that may; None when none may. Raises PlatformError kinds."""
+        """Ask as the first app that is allowed to; None when none is. Raises PlatformError kinds."""
         wanted = min(limit, self._options.first) if since_ms is None else limit
         threads = self._threads(session_key)
         for history in self._usable():
@@ -184,5 +183,5 @@ class HistoryFallback:
 
 
 def _names(session_key: str) -> tuple[str, str]:
-    """The leases of a chat: to ask, and not to ask again so soon."""
+    """The names of a chat's two leases: held while asking, and kept from asking again too soon."""
     return f"{HISTORY} {session_key}", f"{HISTORY} rest {session_key}"

@@ -1,6 +1,6 @@
-"""What stands in the platform's dictionaries: texts, ids, times and mentions, whatever is really in them.
+"""Reads texts, ids, times and mentions from the platform's dictionaries.
 
-Nothing here raises.
+Nothing here raises, whatever the values really are: a missing or malformed one reads as an empty one.
 """
 
 import re
@@ -12,7 +12,13 @@ from nanobot_transcript.entry import Ids
 from nanobot_transcript.identity import ACCOUNT
 from transcript_channels.feishu.platform import FEISHU
 
-__all__ = ["Mentions", "ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
+__all__ = ["LOCALES", "Mentions", "Node", "ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
+
+Node = Mapping[str, Any]
+"""A JSON object of the platform."""
+
+LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
+"""Languages in which posts and cards may be given, the one we prefer first."""
 
 _EVERYONE: Final = "all"
 """How a mention of the whole group reads, after the ``@``."""
@@ -39,13 +45,15 @@ def part(value: Any, *path: str) -> Mapping[str, Any]:
 
 
 def string(mapping: Mapping[str, Any], key: str) -> str:
-    """A text of an object, ``""`` for anything else."""
+    """The text under a key, ``""`` if it is anything else."""
     value = mapping.get(key)
     return value if isinstance(value, str) else ""
 
 
 def ids_of(value: Any, id_type: Any = None) -> Ids:
-    """An object of ids. A single string is of the type that is given, else an open id, or a bot's app id."""
+    """Ids by their kind, from an object of them or from a single one. That is of kind ``id_type``; without a kind it is
+    an app id if it looks like one, else an open id.
+    """
     if isinstance(value, str) and value:
         value = {id_type if id_type in _ID_TYPES else ACCOUNT if value.startswith("cli_") else "open_id": value}
     known = value if isinstance(value, Mapping) else _EMPTY
@@ -83,7 +91,7 @@ def position(value: Any) -> int | None:
 class Mentions:
     """The ``mentions`` list of one message: names by placeholder and by id; malformed ones are left out.
 
-    With it placeholders such as ``@_user_1`` and ``<at>`` elements become ``@Name``.
+    Turns placeholders such as ``@_user_1`` and ``<at>`` elements into ``@Name``.
     """
 
     def __init__(self, mentions: Any = ()) -> None:
@@ -93,7 +101,7 @@ class Mentions:
             self._add(mention)
 
     def resolve(self, text: str) -> str:
-        """The text with every mention as ``@Name``; a placeholder nobody explains stays as it is."""
+        """The text with every mention as ``@Name``; a placeholder that is not in the list stays as it is."""
         if "@" not in text and "<at" not in text:
             return text
         return _PLACEHOLDER.sub(self._key, _AT_ELEMENT.sub(self._element, text))

@@ -1,9 +1,10 @@
-"""What Feishu tells a bot about groups: which it sits in, who else does, what they are called. Bots are not listed.
+"""What Feishu tells a bot about groups: which ones it sits in, their names and people. Bots are not listed.
 
 https://open.feishu.cn/document/server-docs/group/chat/list and …/group/chat-member/get
 """
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -20,11 +21,11 @@ _PEOPLE_NEEDS: Final = ("im:chat.members:read", *_NEEDS)
 _PAGES: Final = 20
 
 
+@dataclass(slots=True, eq=False)
 class FeishuGroups:
     """See ``Groups``. Each question costs a call for every 100 answers. Raises PlatformError kinds."""
 
-    def __init__(self, client: FeishuClient) -> None:
-        self._client: FeishuClient = client
+    client: FeishuClient
 
     async def mine(self) -> dict[str, str]:
         """See ``Groups``."""
@@ -39,7 +40,7 @@ class FeishuGroups:
 
     async def title(self, session_key: str) -> str:
         """See ``Groups``."""
-        return string(await self._client.call("GET", _path(session_key), needs=_NEEDS), "name")
+        return string(await self.client.call("GET", _path(session_key), needs=_NEEDS), "name")
 
     async def _listed(
         self, path: str, query: Mapping[str, Any], needs: tuple[str, ...]
@@ -48,7 +49,7 @@ class FeishuGroups:
         token = ""
         for _ in range(_PAGES):
             page = {**query, "page_size": 100, **({"page_token": token} if token else {})}
-            answer = await self._client.call("GET", path, query=page, needs=needs)
+            answer = await self.client.call("GET", path, query=page, needs=needs)
             items = answer.get("items")
             for item in items if isinstance(items, list) else ():
                 if isinstance(item, Mapping):

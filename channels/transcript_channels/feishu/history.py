@@ -1,9 +1,9 @@
-"""What was said in a chat, asked from the platform: newest first, recalled and edited messages told as such."""
+"""A chat's history, read from the platform: newest first, with recalled and edited messages marked as such."""
 
 import asyncio
 import logging
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Final, cast
 
@@ -19,6 +19,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.addresses import MESSAGES
 from transcript_channels.feishu.bundles import unbundled
 from transcript_channels.feishu.client import FeishuClient, Spend
 from transcript_channels.feishu.history_items import FORWARDED, HistoryItem, item_from_api
@@ -29,7 +30,6 @@ __all__ = ["FeishuHistory", "Fetched", "Span"]
 
 logger = logging.getLogger(__name__)
 
-_PATH: Final = "/open-apis/im/v1/messages"
 _NEEDS: Final = ("im:message.group_msg",)
 _NEWEST_FIRST: Final = "ByCreateTimeDesc"
 _PAGE: Final = 50
@@ -65,9 +65,9 @@ class Fetched:
 
 
 class FeishuHistory:
-    """Reads histories as one app. ``members`` says who is who and learns it; without it people go by open id.
+    """Reads histories as one app. ``members`` says who is who and learns more; without it people go by open id.
 
-    ``store``: bundles that it holds are not opened, for whoever heard them does that.
+    ``store``: bundles that it holds already are not opened here; the process that heard them does that.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class FeishuHistory:
             self._lasting = LastingIds(client, members)
 
     def budgeted(self, spend: Spend | None) -> "FeishuHistory":
-        """The same history under another budget of calls."""
+        """This history with another budget of calls."""
         client, looks_up = self.client.budgeted(spend), self._lasting is not None
         return FeishuHistory(client, self._members, store=self._store, look_up_people=looks_up)
 
@@ -100,10 +100,11 @@ class FeishuHistory:
         until_ms: float | None = None,
         threads: Collection[str] = (),
     ) -> list[Entry]:
-        """The newest messages of a chat and of the topics met on the way, newest first, at most ``limit``.
+        """The newest messages of a chat and of the topics found among them, newest first, at most ``limit``.
 
-        ``threads``: further topics to look into; those on messages older than the listed ones are not met. Recalled
-        messages come as ``op: recall`` lines and do not count. Raises PlatformError kinds when nothing could be read.
+        ``threads``: further topics to read; a topic that began before the listed messages is not found otherwise.
+        Recalled messages come as ``op: recall`` lines and do not count. Raises PlatformError kinds when nothing could
+        be read.
         """
         fetched = await self.fetch(chat_id, limit, Span(since_ms, until_ms), threads)
         if fetched.failure is not None and not fetched.entries:
@@ -111,7 +112,7 @@ class FeishuHistory:
         return fetched.entries
 
     async def fetch(self, chat_id: str, limit: int, span: Span | None = None, threads: Collection[str] = ()) -> Fetched:
-        """Like ``list_recent_messages``, and whether it is all. Raises PlatformError when the first page fails."""
+        """Like ``list_recent_messages``, with what is missing. Raises PlatformError when the first page fails."""
         if limit <= 0:
             return Fetched([])
         reading = _Reading(self.client, chat_id, limit, span or Span())
@@ -163,26 +164,26 @@ def _entry(item: HistoryItem, look: MembersNow, observer: str) -> Entry:
     return cast("Entry", kept | gone | {"target": item.message.message_id})
 
 
+@dataclass(slots=True, eq=False)
 class _Reading:
     """The pages of one chat and its topics, collected by message id."""
 
-    def __init__(self, client: FeishuClient, chat_id: str, limit: int, span: Span) -> None:
-        self._client: FeishuClient = client
-        self._chat_id: str = chat_id
-        self._limit: int = limit
-        self._span: Span = span
-        self._found: dict[str, HistoryItem] = {}
-        self.forwards: int = 0
-        self.cut: bool = False
-        self.failure: PlatformError | None = None
+    client: FeishuClient
+    chat_id: str
+    limit: int
+    span: Span
+    _found: dict[str, HistoryItem] = field(default_factory=dict, init=False)
+    forwards: int = field(default=0, init=False)
+    cut: bool = field(default=False, init=False)
+    failure: PlatformError | None = field(default=None, init=False)
 
     async def chat(self) -> None:
         """Read the chat itself. Raises PlatformError when not even the first page can be read."""
-        query: dict[str, Any] = {"container_id_type": "chat", "container_id": self._chat_id}
-        if self._span.since_ms is not None:
-            query["start_time"] = max(0, int(self._span.since_ms // 1000))
-        if self._span.until_ms is not None:
-            query["end_time"] = ceil(self._span.until_ms / 1000)
+        query: dict[str, Any] = {"container_id_type": "chat", "container_id": self.chat_id}
+        if self.span.since_ms is not None:
+            query["start_time"] = max(0, int(self.span.since_ms // 1000))
+        if self.span.until_ms is not None:
+            query["end_time"] = ceil(self.span.until_ms / 1000)
         try:
             await self._pages(query)
         except PlatformError as error:
@@ -191,7 +192,7 @@ class _Reading:
             self._miss(error)
 
     async def topics(self, threads: Collection[str]) -> None:
-        """Read the topics that were met and those that are named: their answers are not listed in the chat."""
+        """Read the topics found so far and those in ``threads``: the chat's history does not list their answers."""
         met = [item.message.thread_id for item in self.newest()]
         wanted = [thread for thread in dict.fromkeys([*threads, *met]) if thread]
         for thread in wanted[:_THREADS]:
@@ -210,7 +211,7 @@ class _Reading:
         messages = 0
         for item in ordered:
             messages += not item.deleted
-            if messages > self._limit:
+            if messages > self.limit:
                 break
             kept.append(item)
         return kept
@@ -229,11 +230,11 @@ class _Reading:
         }
         messages, seen = 0, {""}
         for _ in range(_PAGES):
-            page = await self._client.call("GET", _PATH, query=query, chat=self._chat_id, needs=_NEEDS)
+            page = await self.client.call("GET", MESSAGES, query=query, chat=self.chat_id, needs=_NEEDS)
             items = await self._read(page)
             messages += sum(not item.deleted for item in items)
             token = page.get("page_token")
-            if page.get("has_more") is not True or messages >= self._limit or self._is_past(items):
+            if page.get("has_more") is not True or messages >= self.limit or self._is_past(items):
                 return
             if not isinstance(token, str) or token in seen:
                 raise UnexpectedAnswerError(
@@ -245,20 +246,20 @@ class _Reading:
         logger.warning("Only part of a chat's history was read: it has more than %d pages", _PAGES)
 
     def _is_past(self, items: list[HistoryItem]) -> bool:
-        """True once the pages have gone back beyond the span; a topic cannot be asked for a span."""
-        since = self._span.since_ms
+        """True once the pages have gone back beyond the span: for a topic the API does not take one."""
+        since = self.span.since_ms
         return since is not None and bool(items) and (items[-1].message.ts_ms or 0.0) < since
 
     async def _read(self, page: dict[str, Any]) -> list[HistoryItem]:
         listed = page.get("items", [])
         if not isinstance(listed, list):
             raise UnexpectedAnswerError("The history is not a list.", hint="Check the address of the API.")
-        items = await asyncio.to_thread(self._items, listed)  # long texts are not to keep the event loop from all else
+        items = await asyncio.to_thread(self._items, listed)  # long texts would block the event loop
         for item in items:
-            if self._span.holds(item.message.ts_ms or 0):
+            if self.span.holds(item.message.ts_ms or 0):
                 self._found.setdefault(item.message.message_id, item)
         return items
 
     def _items(self, listed: list[Any]) -> list[HistoryItem]:
-        items = [item_from_api(value, self._client.app_id, self._chat_id) for value in listed[:_MOST]]
+        items = [item_from_api(value, self.client.app_id, self.chat_id) for value in listed[:_MOST]]
         return [item for item in items if item is not None and item.is_said]

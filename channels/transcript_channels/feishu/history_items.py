@@ -21,9 +21,8 @@ _SYSTEM: Final = "system"
 
 @dataclass(frozen=True, slots=True)
 class HistoryItem:
-    """One listed message. ``deleted``: it was recalled, its text is gone. ``changed_ms``: when it was changed last.
-
-    ``upper_id``: the bundle of forwarded messages it is a part of.
+    """One listed message. ``deleted``: it was recalled and its text is gone. ``changed_ms``: when it last changed, in
+    milliseconds since 1970. ``upper_id``: the bundle of forwarded messages that it is part of.
     """
 
     message: Message
@@ -40,7 +39,7 @@ class HistoryItem:
 
     @property
     def order(self) -> tuple[float, int]:
-        """By this messages of a chat are ordered."""
+        """The key by which a chat's messages are sorted."""
         return self.message.ts_ms or 0.0, self.message.pos or 0
 
 

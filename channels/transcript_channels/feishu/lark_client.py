@@ -1,51 +1,54 @@
-"""What of lark-oapi is used, and how it is made to run on any event loop and to end.
+"""Runs lark-oapi's client of the long connection on any event loop, in a way that it can be stopped.
 
-The SDK keeps one event loop in ``lark_oapi.ws.client`` and gives its tasks to it. Here that name stands for the loop
-that is running, so that each connection lives on its own. Only this module knows the SDK's inside; it was read in 1.5
-to 1.7. Importing the SDK takes seconds and is left to the first connection.
+The SDK creates its tasks on one event loop, the global ``loop`` of ``lark_oapi.ws.client``. Here a stand-in for
+whichever loop is running replaces that global, so that each connection runs on its own. Only this module relies on the
+SDK's internals; they were read in 1.5 to 1.7. Importing the SDK takes seconds and is left to the first connection.
 """
 
 import asyncio
 import gc
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from transcript_channels.feishu.events import CALLBACKS
 from transcript_channels.feishu.responses import decode
 
 __all__ = ["Handler", "make_client"]
 
 logger = logging.getLogger(__name__)
 
-_CALLBACKS: Final = frozenset({"card.action.trigger", "url.preview.get"})
 _MOST_PIECES: Final = 10_000
 _PING: Final = (5, 120, 600)
 """Seconds between pings: the least, the usual, the most."""
 
 
+@dataclass(slots=True, eq=False)
 class Handler:
-    """Stands in the place of the SDK's dispatcher, which forgets fields it does not know and refuses unknown events."""
+    """Takes the place of the SDK's dispatcher, which drops fields that it does not know and refuses unknown events."""
 
-    def __init__(self, on_event: Callable[[dict[str, Any]], Any]) -> None:
-        self._on_event: Callable[[dict[str, Any]], Any] = on_event
+    on_event: Callable[[dict[str, Any]], Any]
 
     def do_without_validation(self, payload: bytes) -> dict[str, Any] | None:
-        """Hand an event over; what is no event is acknowledged and forgotten. Raises what ``on_event`` raises."""
+        """Hand an event over, and return the answer to a callback. What is no event is acknowledged and dropped. Raises
+        what ``on_event`` raises: the SDK then answers 500, and the platform pushes the event again.
+        """
         event = decode(payload)
         if event is None:
             logger.warning("The long connection brought %d bytes that are not an event", len(payload))
             return None
         try:
-            answer = self._on_event(event)
+            answer = self.on_event(event)
         except Exception:
-            logger.exception("An event could not be taken; Feishu will push it again")
+            logger.exception("An event could not be handled; Feishu will push it again")
             raise
         header = event.get("header")
         kind = header.get("event_type") if isinstance(header, dict) else None
-        return answer if kind in _CALLBACKS and isinstance(answer, dict) else None
+        return answer if kind in CALLBACKS and isinstance(answer, dict) else None
 
-    _do_without_validation = do_without_validation
+    _do_without_validation = do_without_validation  # its name in newer versions of the SDK
 
 
 def make_client(app_id: str, app_secret: str, base_url: str, handler: Handler) -> Any:
@@ -65,20 +68,20 @@ def make_client(app_id: str, app_secret: str, base_url: str, handler: Handler) -
 
 
 def _close_idle(loop: Any) -> None:
-    """The SDK opens an event loop when it is imported outside of one, and would never close it."""
+    """The SDK creates an event loop when it is imported outside of one, and would never close it."""
     if not loop.is_running() and not loop.is_closed():
         loop.close()
 
 
 class _RunningLoop:
-    """The event loop that is running, whichever that is."""
+    """Stands for whichever event loop is running."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def create_task(self, coroutine: "Coroutine[Any, Any, Any]", **options: Any) -> "asyncio.Task[Any]":
         task = asyncio.get_running_loop().create_task(coroutine, **options)
-        self._tasks.add(task)  # the SDK keeps no reference, and a loop only weak ones
+        self._tasks.add(task)  # the SDK keeps no reference and a loop only a weak one: the task could be collected
         task.add_done_callback(self._tasks.discard)
         return task
 
@@ -92,7 +95,7 @@ _RUNNING: Final = _RunningLoop()
 @cache
 def _sdk() -> tuple[Any, Any]:
     collects = gc.isenabled()
-    gc.disable()  # the SDK imports ten thousand modules; looking for garbage among them takes a third of the time
+    gc.disable()  # the SDK imports ten thousand modules; collecting garbage meanwhile takes a third of the time
     try:
         import lark_oapi.ws.client as sdk
     finally:
@@ -110,10 +113,10 @@ def _sdk() -> tuple[Any, Any]:
             self.handling: set[asyncio.Task[Any]] = set()
 
         def _get_conn_url(self) -> str:
-            return self.url
+            return self.url  # the SDK would ask for it with a blocking request that has no timeout
 
         async def _receive_message_loop(self) -> None:
-            self.receiving = asyncio.current_task()
+            self.receiving = asyncio.current_task()  # the SDK cannot end this task; `LongConnection` cancels it
             try:
                 await super()._receive_message_loop()
             except Exception as error:
@@ -132,13 +135,13 @@ def _sdk() -> tuple[Any, Any]:
                 self.handling.discard(task)
 
         def _combine(self, msg_id: str, sum_: int, seq: int, bs: bytes) -> bytes | None:
-            if not 0 <= seq < sum_ <= _MOST_PIECES:
+            if not 0 <= seq < sum_ <= _MOST_PIECES:  # the SDK would make a list of whatever length it is told
                 raise ValueError(f"piece {seq} of {sum_}")
             return super()._combine(msg_id, sum_, seq, bs)
 
         def _configure(self, conf: Any) -> None:
             super()._configure(conf)
-            least, usual, most = _PING
+            least, usual, most = _PING  # the SDK takes any interval that the platform sends, zero included
             asked = self._ping_interval
             self._ping_interval = min(max(asked, least), most) if isinstance(asked, int) else usual
 

@@ -1,8 +1,9 @@
-"""The lasting ids of people whom an app knows by an id of its own, asked from the platform's directory."""
+"""Looks up the lasting ids of people whom an app knows only by open id, which differs for each app."""
 
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nanobot_transcript.errors import NotPermittedError, PlatformError, StoreError
@@ -20,21 +21,23 @@ _REMEMBERED: Final = 5000
 _SCOPE: Final = "contact:user.base:readonly"
 
 
+@dataclass(slots=True, eq=False)
 class LastingIds:
-    """Asks the platform's directory for the lasting ids of people this app knows by open id only.
+    """Asks the platform's directory for the lasting ids of people, and remembers them among the members.
 
-    The history names people by open id, which differs for each app; without this one person would be several in a
-    record that apps share. Off, with one line in the log, when the scope is missing.
+    The history names people by open id only; without this, one person would be several in a record that apps share.
+    Without the scope it is off, after one line in the log.
     """
 
-    def __init__(self, client: FeishuClient, members: MemberDirectory) -> None:
-        self._client: FeishuClient = client
-        self._members: MemberDirectory = members
-        self._asked: dict[str, None] = {}
-        self._off: bool = False
+    client: FeishuClient
+    members: MemberDirectory
+    _asked: dict[str, None] = field(default_factory=dict, init=False)
+    _off: bool = field(default=False, init=False)
 
     async def look_up(self, open_ids: Iterable[str]) -> None:
-        """Learn who these are, 50 per call; each is asked for once. Raises nothing but what is no PlatformError."""
+        """Learn who these are, 50 per call; nobody is asked for twice. PlatformError and StoreError are logged, not
+        raised.
+        """
         wanted = [open_id for open_id in dict.fromkeys(open_ids) if open_id not in self._asked]
         for start in range(0, len(wanted), _AT_ONCE):
             if self._off:
@@ -44,7 +47,7 @@ class LastingIds:
     async def _ask(self, open_ids: list[str]) -> None:
         query = {"user_id_type": "open_id", "user_ids": open_ids}
         try:
-            answer = await self._client.call("GET", "/open-apis/contact/v3/users/batch", query=query, needs=[_SCOPE])
+            answer = await self.client.call("GET", "/open-apis/contact/v3/users/batch", query=query, needs=[_SCOPE])
         except NotPermittedError as error:
             self._off = True
             logger.warning("People are known by open id only, which differs for each app: %s. %s", error, error.hint)
@@ -70,6 +73,6 @@ class LastingIds:
         if not ids.get("open_id") or sender == ids.get("open_id"):
             return
         try:
-            self._members.remember_person(sender, string(user, "name") or None, ids, self._client.app_id)
+            self.members.remember_person(sender, string(user, "name") or None, ids, self.client.app_id)
         except StoreError as error:
             logger.warning("A person's ids could not be saved: %s %s", error, error.hint)

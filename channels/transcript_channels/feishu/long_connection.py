@@ -1,7 +1,7 @@
-"""Events over Feishu's long connection: lark-oapi's client in a thread and an event loop of its own.
+"""Events over Feishu's long connection: lark-oapi's client, in a thread and an event loop of its own.
 
-Several connections may stand side by side in a process. The SDK keeps one event loop in a module for all of them and
-has no way to stop; here each connection runs on its own loop, is opened again by us, and ends when it is told to.
+A process may have several connections. The SDK would run them all on one global event loop and cannot be stopped; here
+each connection runs on its own loop, is reopened by us, and ends when it is told to.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from nanobot_transcript.errors import (
 )
 from transcript_channels.feishu.addresses import FEISHU_URL, is_loopback, web_origin
 from transcript_channels.feishu.lark_client import Handler, make_client
-from transcript_channels.feishu.responses import decode
+from transcript_channels.feishu.responses import CHECK_APP, CHECK_NETWORK, decode
 
 __all__ = ["LongConnection", "OnEvent", "Reconnect"]
 
@@ -49,13 +49,14 @@ _OK: Final = 200
 _TIMEOUT: Final = 10.0
 _GRACE: Final = 2.0
 _JOIN: Final = 15.0
+_LEAST: Final = 0.1
+"""Seconds between two attempts at least, whatever the platform asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconnect:
-    """Seconds to wait before connecting again: at random up to ``first``, after a failure ``interval``.
-
-    What the platform wishes, told at each connect, takes their place, but never more than ``longest``.
+    """Seconds to wait before connecting again: at random up to ``first`` after a lost connection, ``interval`` after a
+    failed attempt. What the platform asks for at each connect replaces both; ``longest`` bounds them.
     """
 
     first: float = 5.0
@@ -112,7 +113,7 @@ class LongConnection:
     def stop(self, timeout: float = _JOIN) -> bool:
         """Close the connection and wait for its thread; False when that took longer than ``timeout`` seconds.
 
-        An event that is being handled is handled to its end and acknowledged.
+        An event that is being handled is finished and acknowledged.
         """
         self._stopping = True
         if self._thread is None:
@@ -148,7 +149,7 @@ class LongConnection:
             self._ready.set()
 
     async def _live(self) -> None:
-        """Connect, stay connected, connect again, until cancelled. Raises what makes going on senseless."""
+        """Connect, stay connected and connect again, until cancelled. Raises what another attempt will not mend."""
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
         self._ready.set()
         if self._stopping:
@@ -164,14 +165,16 @@ class LongConnection:
                     self._tell("connected" if times == 1 else "reconnected")
                     await self._stay(client)
                     self._tell("lost")
-                await asyncio.sleep(self._wait(client, lost=opened))
+                await asyncio.sleep(self._wait(lost=opened))
 
     async def _opened(self, client: Any, http: httpx.AsyncClient, *, first: bool) -> bool:
-        """Try to connect once. Raises CredentialsRefusedError the first time; later that may pass."""
+        """Try to connect once. Raises CredentialsRefusedError the first time only: an app whose secret was once right
+        may get it back.
+        """
         try:
             url, config = await self._endpoint(http)
             client.url = url
-            self._wish(config)
+            self._adopt(config)
             client.ended.clear()
             async with asyncio.timeout(_TIMEOUT):
                 await client._connect()
@@ -199,7 +202,7 @@ class LongConnection:
             await self._close(client)
 
     async def _close(self, client: Any) -> None:
-        """Let what is being handled come to its acknowledgement, then close."""
+        """Let events that are being handled be acknowledged, then close."""
         if client.handling:
             await asyncio.wait(set(client.handling), timeout=_GRACE)
         if client.receiving is not None:
@@ -209,16 +212,19 @@ class LongConnection:
                 await client._disconnect()
 
     async def _endpoint(self, http: httpx.AsyncClient) -> tuple[str, Mapping[str, Any]]:
-        """Where to connect. Raises PlatformError kinds; unlike the SDK's own question this one ends."""
+        """Where to connect, and how to reconnect. Raises PlatformError kinds. The SDK's own request has no timeout."""
         body = {"AppID": self.app_id, "AppSecret": self._secret}
         try:
             response = await http.post(self._base_url + _ENDPOINT, json=body, headers={"locale": "zh"})
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
-            raise NoAnswerError(f"Feishu cannot be reached at {self._base_url}: {reason}.", hint=_REACH) from None
+            raise NoAnswerError(
+                f"Feishu cannot be reached at {self._base_url}: {reason}.", hint=CHECK_NETWORK
+            ) from None
         answer = decode(response.content)
         if answer is None or response.status_code != _OK:
-            raise NoAnswerError(f"Feishu does not say where to connect (HTTP {response.status_code}).", hint=_REACH)
+            sentence = f"Feishu does not say where to connect (HTTP {response.status_code})."
+            raise NoAnswerError(sentence, hint=CHECK_NETWORK)
         if answer.get("code") != 0:
             raise _refusal(answer)
         data = answer.get("data")
@@ -228,7 +234,8 @@ class LongConnection:
 
     # --- waiting and telling
 
-    def _wish(self, config: Mapping[str, Any]) -> None:
+    def _adopt(self, config: Mapping[str, Any]) -> None:
+        """Reconnect as the platform asks from now on."""
         usual = self._reconnect
         first, interval = config.get("ReconnectNonce"), config.get("ReconnectInterval")
         self._reconnect = Reconnect(
@@ -237,25 +244,21 @@ class LongConnection:
             usual.longest,
         )
 
-    def _wait(self, client: Any, *, lost: bool) -> float:
-        wish = self._reconnect
-        return min(random.random() * wish.first if lost else max(wish.interval, _LEAST), wish.longest)
+    def _wait(self, *, lost: bool) -> float:
+        usual = self._reconnect
+        return min(random.random() * usual.first if lost else max(usual.interval, _LEAST), usual.longest)
 
     def _tell(self, state: str) -> None:
         logger.info("The long connection of %s: %s", self.app_id, state)
         try:
             self._on_state(state)
         except Exception:
-            logger.exception("A listener to the connection failed")
+            logger.exception("Handling the state %s of the long connection of %s failed", state, self.app_id)
 
     def _fail(self, error: TranscriptError) -> None:
         self.failure = error
         logger.error("The long connection of %s ended for good: %s %s", self.app_id, error, error.hint)
         self._tell("failed")
-
-
-_LEAST: Final = 0.1
-_REACH: Final = "Check the network, the proxies and the address of the API."
 
 
 def _refusal(answer: Mapping[str, Any]) -> PlatformError:
@@ -264,8 +267,7 @@ def _refusal(answer: Mapping[str, Any]) -> PlatformError:
     if code in _BUSY:
         return NoAnswerError(f"Feishu is busy {told}", hint="It will be tried again.")
     if code in _NO_CREDENTIALS:
-        hint = "Compare app id and app secret with the credentials page of the app in the developer console."
-        return CredentialsRefusedError(f"Feishu does not accept the app's credentials {told}", hint=hint)
+        return CredentialsRefusedError(f"Feishu does not accept the app's credentials {told}", hint=CHECK_APP)
     if code == _TOO_MANY:
         return RateLimitedError(f"The app has too many long connections {told}", hint="50 are allowed; close some.")
     if code == _FORBIDDEN:
@@ -277,10 +279,10 @@ def _refusal(answer: Mapping[str, Any]) -> PlatformError:
 
 
 def _usable(url: Any) -> str:
-    """The address, with what the SDK will look for in it."""
+    """The address, once it has what the SDK looks for in it. Raises UnexpectedAnswerError."""
     parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
     query = parse_qs(parts.query)
     service = query.get("service_id", [""])[0]
     if parts.scheme not in ("ws", "wss") or not query.get("device_id") or not service.isdecimal():
-        raise UnexpectedAnswerError("Feishu does not say where to connect.", hint=_REACH)
+        raise UnexpectedAnswerError("Feishu does not say where to connect.", hint=CHECK_NETWORK)
     return parts.geturl()

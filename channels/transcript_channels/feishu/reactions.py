@@ -1,4 +1,4 @@
-"""Emojis that a bot puts on messages: while it answers them, or for good."""
+"""Emoji reactions of a bot to messages: while it answers them, or for good."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from nanobot_transcript.errors import NotPermittedError, PlatformError, UnexpectedAnswerError
+from transcript_channels.feishu.addresses import message_path
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import string
 from transcript_channels.feishu.retries import Patience
@@ -19,15 +20,14 @@ logger = logging.getLogger(__name__)
 _NEEDS: Final = ("im:message.reactions:write_only", "im:message")
 _PATIENCE: Final = Patience(timeout=5.0, attempts=2, waiting=2.0)
 _LAST: Final = 3.0
-"""Seconds that reactions which are being put on or taken away get when the bot stops."""
+"""Seconds for which a bot that stops waits until its reactions are gone."""
 
 
 class Reactions:
-    """Puts emojis on messages as the app of ``client``, and takes them away. Nobody waits for that, and nothing raises.
-    An app that has not the scope asks once. For one event loop.
+    """Adds and removes reactions as the app of ``client``, in the background; nothing raises. Without the scope it
+    tries only once. For one event loop.
 
-    Of what only shows that a bot works, a failure is told in the log at debug; of what stays, the first of each kind as
-    a warning.
+    A failure is logged: for ``working`` at debug; for ``react`` the first of each kind as a warning.
     """
 
     def __init__(self, client: FeishuClient) -> None:
@@ -38,7 +38,7 @@ class Reactions:
 
     @asynccontextmanager
     async def working(self, message_id: str, emoji: str) -> AsyncIterator[None]:
-        """Show an emoji on a message until the end of the block."""
+        """Show a reaction to a message until the end of the block."""
         if self._refused is not None:
             yield
             return
@@ -50,14 +50,14 @@ class Reactions:
             done.set()
 
     def react(self, message_id: str, emoji: str) -> None:
-        """Put an emoji on a message, and leave it there."""
+        """Add a reaction to a message, for good."""
         if self._refused is None:
             self._begin(self._left(message_id, emoji))
         else:
             self._tell(message_id, self._refused)
 
     async def close(self) -> None:
-        """Take away what is still there, and wait a moment for that."""
+        """Wait a moment for reactions to be removed, then give up."""
         if self._at_work:
             await asyncio.wait(self._at_work, timeout=_LAST)
         for task in self._at_work:
@@ -94,15 +94,15 @@ class Reactions:
         return reaction
 
     def _note(self, error: PlatformError) -> None:
-        """Keep that the scope is missing."""
+        """Remember that the scope is missing."""
         if isinstance(error, NotPermittedError) and error.scopes:
             self._refused = error
 
     def _tell(self, message_id: str, error: PlatformError) -> None:
         level = logging.DEBUG if error.code in self._told else logging.WARNING
         self._told.add(error.code)
-        logger.log(level, "No reaction is put on %s: %s %s", message_id, error, error.hint)
+        logger.log(level, "No reaction to %s: %s %s", message_id, error, error.hint)
 
 
 def _path(message_id: str) -> str:
-    return f"/open-apis/im/v1/messages/{quote(message_id, safe='')}/reactions"
+    return f"{message_path(message_id)}/reactions"

@@ -1,4 +1,4 @@
-"""Pictures and files out of messages: which one is meant, and its download into a folder.
+"""Pictures and files in messages: finds the one that is meant, and downloads it into a folder.
 
 The API: https://open.feishu.cn/document/server-docs/im-v1/message/get-2
 """
@@ -28,6 +28,7 @@ from nanobot_transcript.errors import (
 from nanobot_transcript.files.descriptors import enter_made, root_folder, to_create, to_read
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import sweep
+from transcript_channels.feishu.addresses import message_path
 from transcript_channels.feishu.attachments import Attachment, attachments_in
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.retries import Patience
@@ -39,10 +40,9 @@ logger = logging.getLogger(__name__)
 MOST: Final = 100 * 1024 * 1024
 """Bytes; Feishu gives out no larger file."""
 
-_PATH: Final = "/open-apis/im/v1/messages/{}/resources/{}"
 _NEEDS: Final = ("im:message", "im:message:readonly", "im:message.history:readonly")
 _PATIENCE: Final = Patience(timeout=300.0, attempts=3)
-_OUTSIDE: Final = 234004
+_OUTSIDE: Final = 234004  # the bot is not in the chat, which says less than any other refusal
 _TEXT: Final = "text"
 _SAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _SUFFIX: Final = re.compile(r"[^.](\.[A-Za-z0-9]{1,10})$")
@@ -87,8 +87,8 @@ def chosen(entry: Entry, key: str | None = None) -> Attachment:
 async def fetch(
     clients: Sequence[FeishuClient], chat_id: str, message_id: str, wanted: Attachment, folder: Path, most: int = MOST
 ) -> Resource:
-    """Download what a message carries into ``folder``, which is made when its parent is there; the first bot that may
-    have it is asked. What was fetched before is not fetched again. Files have mode 0600, and no link is followed.
+    """Download what a message carries into ``folder``, which is made if its parent exists, as the first bot that is
+    allowed to. What was fetched before is not fetched again. Files have mode 0600, and no link is followed.
 
     Raises PlatformError kinds, among them TooLargeError beyond ``most`` bytes, and StoreError kinds when the file
     cannot be written.
@@ -108,7 +108,7 @@ async def fetch(
 async def _downloaded(
     clients: Sequence[FeishuClient], chat_id: str, message_id: str, wanted: Attachment, file: BinaryIO, most: int
 ) -> Mapping[str, str]:
-    path = _PATH.format(quote(message_id, safe=""), quote(wanted.key, safe=""))
+    path = f"{message_path(message_id)}/resources/{quote(wanted.key, safe='')}"
     query = {"type": "image" if wanted.kind == "image" else "file"}
     refusal: PlatformError = NotPermittedError("None of your bots can be asked.", hint="Add one to the chat.")
     for client in clients:
@@ -116,7 +116,7 @@ async def _downloaded(
             asked = client.patient(_PATIENCE)
             return await asked.download(path, file, most, query=query, chat=chat_id, needs=_NEEDS)
         except (NotPermittedError, CredentialsRefusedError, MessageGoneError) as error:
-            logger.info("The app %s may not fetch it: %s", client.app_id, error)
+            logger.info("The app %s may not download %s of %s: %s", client.app_id, wanted.key, message_id, error)
             if refusal.platform_code in (None, _OUTSIDE):
                 refusal = error
     raise refusal
@@ -167,7 +167,7 @@ def _fresh(folder: Path, stem: str) -> Iterator[_Fresh]:
 
 
 def _kept(folder: Path, stem: str) -> Resource | None:
-    """What an earlier call has left."""
+    """The file that an earlier call downloaded, None if there is none. Removes what killed processes left behind."""
     with _opened(folder) as parent:
         sweep(folder)
         with os.scandir(parent) as found:
@@ -188,7 +188,7 @@ def _safe(message_id: str) -> str:
 
 
 def _suffix(wanted: Attachment, headers: Mapping[str, str]) -> str:
-    """The end of the name that people see, of the one that the platform gives, or what the type of the content says."""
+    """The file's suffix: from the name people see, from the one the platform gives, or from the type of the content."""
     given = _SUFFIX.search(wanted.name) or _TOLD.search(headers.get("content-disposition", ""))
     if given is not None:
         return given[1].lower()

@@ -1,4 +1,4 @@
-"""What the open API answers: its bytes, what they say, and failures as errors of our tree.
+"""Answers of the open API: reads their bytes, and turns failures into our errors.
 
 The platform's codes: https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code and, for messages,
 https://open.feishu.cn/document/server-docs/im-v1/message/error-code
@@ -31,6 +31,8 @@ from nanobot_transcript.errors import (
 )
 
 __all__ = [
+    "CHECK_APP",
+    "CHECK_NETWORK",
     "LARGE",
     "ApiAnswer",
     "Saving",
@@ -41,7 +43,10 @@ __all__ = [
 ]
 
 LARGE: Final = 256 * 1024
-"""Bytes from which an answer is taken apart in a thread."""
+"""Bytes from which an answer is parsed in a thread."""
+
+CHECK_APP: Final = "Compare app id and app secret with the credentials page of the app in the developer console."
+CHECK_NETWORK: Final = "Check the network, the proxies and the address of the API."
 
 _LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _PIECE: Final = 1024 * 1024
@@ -59,8 +64,8 @@ _URL: Final = re.compile(r"https?://[^\s\"'<>，。]+")
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """One answer. ``body`` is None when it was no JSON object; header names are in lower case. ``is_file``: it was a
-    file, which was written down already.
+    """One answer. ``body`` is None if it was no JSON object; header names are in lower case. ``is_file``: it was a file
+    and has been saved.
     """
 
     status: int
@@ -102,18 +107,18 @@ async def read_answer(response: httpx.Response) -> bytes:
     return b"".join(parts)
 
 
+@dataclass(slots=True, eq=False)
 class Saving:
-    """Writes what an API gives out into ``file``, at most ``most`` bytes; a failure comes as JSON and is kept apart.
+    """Writes a download into ``file``, at most ``most`` bytes; a failure, which comes as JSON, is not written.
 
-    Each answer begins the file anew, so that a call may be tried again.
+    Each answer starts the file from the beginning, so that a call may be tried again.
     """
 
-    def __init__(self, file: BinaryIO, most: int) -> None:
-        self._file: BinaryIO = file
-        self._most: int = most
+    file: BinaryIO
+    most: int
 
     async def read(self, response: httpx.Response) -> bytes | None:
-        """None for a file, else the answer. Raises TooLargeError, and OSError when it cannot be written."""
+        """None for a file, which is then written, else the answer. Raises TooLargeError and OSError."""
         if not _gives_file(response):
             return await read_answer(response)
         self._refuse_above(_announced(response))
@@ -122,17 +127,17 @@ class Saving:
         async for part in response.aiter_bytes(_PIECE):
             size += len(part)
             self._refuse_above(size)
-            await asyncio.to_thread(self._file.write, part)  # a disk may be slow, and the event loop has other work
+            await asyncio.to_thread(self.file.write, part)  # a disk may be slow, and the event loop has other work
         return None
 
     def _begin(self) -> None:
-        self._file.seek(0)
-        self._file.truncate()
+        self.file.seek(0)
+        self.file.truncate()
 
     def _refuse_above(self, size: int) -> None:
-        if size > self._most:
+        if size > self.most:
             raise TooLargeError(
-                f"The file has more than {self._most // (1024 * 1024)} MB.",
+                f"The file has more than {self.most // (1024 * 1024)} MB.",
                 hint="Get it another way, for example in Feishu.",
             )
 
@@ -140,14 +145,15 @@ class Saving:
 def decode(raw: bytes) -> dict[str, Any] | None:
     """A JSON object, or None for anything else.
 
-    None also for what is large and consists of nothing but brackets: while it is taken apart, no thread runs.
+    None also for a large text with very many brackets: while it is parsed, the interpreter's lock is held and no other
+    thread runs.
     """
     if len(raw) > LARGE and raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
         return None
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        try:  # lone surrogates and a few other things that Python's own reader lets pass
+        try:  # Python's own parser accepts lone surrogates and a few other things
             value = json.loads(raw)
         except (ValueError, RecursionError):
             return None
@@ -165,7 +171,7 @@ def failure(answer: ApiAnswer, app_id: str, console: str, needs: Sequence[str] =
         error = kind(f"{sentence} (code {code}{_said(answer)})", hint=hint)
     elif answer.token_refused:
         said = f"code {code}{_said(answer)}" if code is not None else f"HTTP {status}"
-        error = CredentialsRefusedError(f"Feishu does not accept the token ({said})", hint=_CHECK_APP)
+        error = CredentialsRefusedError(f"Feishu does not accept the token ({said})", hint=CHECK_APP)
     elif status == _TOO_MANY:
         error = RateLimitedError("Feishu reports too many calls (HTTP 429)", hint=_FEWER_CALLS)
     elif status >= _SERVER_FAULT:
@@ -187,7 +193,7 @@ def grant_url(console: str, app_id: str, scopes: Sequence[str]) -> str:
 
 
 def _gives_file(response: httpx.Response) -> bool:
-    """JSON is a failure unless it has the name of a file: people also send each other JSON."""
+    """True for a download. JSON is a failure, unless it has a file name: people send each other JSON files, too."""
     if not response.is_success:
         return False
     named = "content-disposition" in response.headers
@@ -230,7 +236,6 @@ def _said(answer: ApiAnswer) -> str:
     return f": {message}" if message else ""
 
 
-_CHECK_APP: Final = "Compare app id and app secret with the credentials page of the app in the developer console."
 _FEWER_CALLS: Final = "Wait; all bots of a group share its limit of 5 messages a second."
 _LATER: Final = "Try again later; if it keeps failing, check Feishu's status page."
 _BETWEEN: Final = "Check the address of the API and any proxies in between."
@@ -239,10 +244,10 @@ _JOIN: Final = "Add the bot to the group."
 _NOT_ANY_MORE: Final = "Nothing can be done about this message; send a new one."
 _SHORTER: Final = "A text may have 150 KB, a post or card 30 KB."
 _KNOWN: Final[dict[int, _Kind]] = {
-    10003: (CredentialsRefusedError, "Feishu knows no such app id", _CHECK_APP),
-    10012: (CredentialsRefusedError, "Feishu knows no such app id", _CHECK_APP),
-    10014: (CredentialsRefusedError, "The app secret is wrong", _CHECK_APP),
-    10015: (CredentialsRefusedError, "The app secret is wrong", _CHECK_APP),
+    10003: (CredentialsRefusedError, "Feishu knows no such app id", CHECK_APP),
+    10012: (CredentialsRefusedError, "Feishu knows no such app id", CHECK_APP),
+    10014: (CredentialsRefusedError, "The app secret is wrong", CHECK_APP),
+    10015: (CredentialsRefusedError, "The app secret is wrong", CHECK_APP),
     11232: (RateLimitedError, "The tenant sends too many messages", _FEWER_CALLS),
     99991400: (RateLimitedError, "Too many calls in too short a time", _FEWER_CALLS),
     230020: (RateLimitedError, "Too many messages to this chat in too short a time", _FEWER_CALLS),
@@ -327,7 +332,7 @@ _STALE_TOKEN: Final = frozenset({99991661, 99991663, 99991664, 99991668, 9999167
 
 
 def _reset_seconds(answer: ApiAnswer) -> float:
-    """Seconds until the platform counts anew; one second when neither it nor a gateway in front of it says."""
+    """Seconds until the limit is over; one second if neither the platform nor a gateway in front of it says."""
     told = _seconds(answer.headers.get("x-ogw-ratelimit-reset", "")) or _retry_after(answer.headers)
     return min(told, _LONGEST_RESET) if told else 1.0
 
@@ -341,7 +346,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """``Retry-After``: seconds, or a time, which counts from the one that the answer itself carries."""
+    """``Retry-After``: seconds, or a time, which counts from the answer's own ``Date``: our clock may be wrong."""
     text = headers.get("retry-after", "")
     until = _moment(text)
     if until is None:

@@ -1,4 +1,4 @@
-"""When a call of the open API is tried again: which ones, how often, and after which pause."""
+"""Which calls of the open API are retried, how often, and after which pause."""
 
 import random
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Patience:
 
 
 class UnsentError(NoAnswerError):
-    """No connection came about, so the request cannot have had an effect."""
+    """There was no connection, so the request cannot have had an effect."""
 
 
 class Tries:
@@ -66,7 +66,7 @@ class Tries:
             wait = backoff
         else:
             return None
-        # several bots that were limited together are not to come back together
+        # jitter: bots that ran into a limit at the same moment should not all come back at the same moment
         return wait * (1 + random.random() * _JITTER)
 
 
@@ -78,7 +78,7 @@ class Pauses:
         self._until: dict[str, float] = {}
 
     def hold(self, key: str, seconds: float) -> None:
-        """Leave ``key`` alone for so long."""
+        """Leave ``key`` alone for this many seconds; a longer pause stays."""
         now = self._clock()
         self._until = {held: until for held, until in self._until.items() if until > now}
         self._until[key] = max(now + seconds, self._until.get(key, 0.0))

@@ -1,6 +1,6 @@
-"""Saying something as one app: sending, replying, editing, recalling, and a card whose text grows as it is written.
+"""Sends, replies, edits and recalls as one app, and streams a card whose text grows as it is written.
 
-Every message carries a ``uuid``, so that none comes twice. The growing card is CardKit's:
+Every message carries a ``uuid``, so that none is sent twice. The streamed card is CardKit's:
 https://open.feishu.cn/document/cardkit-v1/streaming-updates-openapi-overview
 """
 
@@ -12,10 +12,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar, cast
-from urllib.parse import quote
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import MessageGoneError, PlatformError, RequestRefusedError, UnexpectedAnswerError
+from transcript_channels.feishu.addresses import MESSAGES, message_path
 from transcript_channels.feishu.bodies import (
     CARD_BYTES,
     At,
@@ -35,22 +35,21 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_PATH: Final = "/open-apis/im/v1/messages"
 _NEEDS: Final = ("im:message:send_as_bot", "im:message")
-_LONG: Final = 20_000
+_LONG: Final = 20_000  # characters from which a text is cut into parts in a thread
 _RECEIVERS: Final = {"oc_": "chat_id", "ou_": "open_id", "on_": "union_id"}
 _CARDS: Final = "/open-apis/cardkit/v1/cards"
 _CARD_NEEDS: Final = ("cardkit:card:write",)
 _ELEMENT: Final = "answer"
-_ROOM: Final = CARD_BYTES - 3072
-_INTERVAL: Final = 0.4
-_OVERTAKEN: Final = 300317
+_ROOM: Final = CARD_BYTES - 3072  # the rest is for the card around the text
+_INTERVAL: Final = 0.4  # seconds between two updates
+_OVERTAKEN: Final = 300317  # the sequence number is not higher than the last one
 _HURRIED: Final = Patience(timeout=5.0, attempts=1, waiting=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message that is there, as the platform says: its id, its time in milliseconds, and where it stands.
+    """A message that the platform has accepted: its id, its time in milliseconds since 1970, and where it stands.
 
     ``content`` is the JSON that was sent.
     """
@@ -159,7 +158,7 @@ class FeishuSender:
     async def edit(
         self, message_id: str, text: str, *, mentions: Iterable[At] = (), post: bool = False, title: str = ""
     ) -> None:
-        """Give one's own text (or, with ``post``, post) new words; at most 20 times. What is too long is refused."""
+        """Replace the text of one's own message (``post``: of a post), at most 20 times; too long a text is refused."""
         _check(text)
         made = _made(text, post_contents, mentions, title) if post else _made(text, text_contents, mentions)
         contents = await made
@@ -168,18 +167,18 @@ class FeishuSender:
                 "The new text is too long for one message.", hint="Send the rest as another message."
             )
         body = {"msg_type": "post" if post else "text", "content": contents[0]}
-        await self.client.call("PUT", _one(message_id), body=body, needs=_NEEDS)
+        await self.client.call("PUT", message_path(message_id), body=body, needs=_NEEDS)
 
     async def revise(self, message_id: str, card: Mapping[str, Any]) -> None:
-        """Show another card in the place of one's own, within 14 days; mentions in it tell nobody."""
+        """Replace one's own card, within 14 days; mentions in the new one notify nobody."""
         content = card_content(card)
         _check_card(content)
-        await self.client.call("PATCH", _one(message_id), body={"content": content}, needs=_NEEDS)
+        await self.client.call("PATCH", message_path(message_id), body={"content": content}, needs=_NEEDS)
 
     async def recall(self, message_id: str) -> bool:
         """Take one's own message back; False when it was gone already."""
         try:
-            await self.client.call("DELETE", _one(message_id), needs=_NEEDS)
+            await self.client.call("DELETE", message_path(message_id), needs=_NEEDS)
         except MessageGoneError:
             return False
         return True
@@ -198,7 +197,7 @@ class FeishuSender:
 
     async def _put(self, place: _Place, body: dict[str, Any]) -> Sent:
         if place.reply_to:
-            path = f"{_one(place.reply_to)}/reply"
+            path = f"{message_path(place.reply_to)}/reply"
             reply = {**body, "reply_in_thread": place.in_thread}
             try:
                 return _sent(await self._send(path, reply, place.chat_id), place.chat_id)
@@ -206,12 +205,12 @@ class FeishuSender:
                 logger.info("The message to reply to is gone; the answer goes into the chat: %s", error)
         kind = _RECEIVERS.get(place.chat_id[:3], "user_id")
         message = {**body, "receive_id": place.chat_id}
-        return _sent(await self._send(_PATH, message, place.chat_id, {"receive_id_type": kind}), place.chat_id)
+        return _sent(await self._send(MESSAGES, message, place.chat_id, {"receive_id_type": kind}), place.chat_id)
 
     async def _send(
         self, path: str, body: dict[str, Any], chat_id: str, query: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        # the uuid makes it safe to send again what may have arrived
+        # repeatable although it is a POST: the platform drops a second message with the same uuid
         return await self.client.call("POST", path, query=query, body=body, chat=chat_id, repeatable=True, needs=_NEEDS)
 
 
@@ -301,7 +300,7 @@ class CardStream(Generic[_T]):
         except PlatformError as error:
             if error.platform_code != _OVERTAKEN:
                 raise
-            # a request that was repeated may have overtaken itself: do it once more under a number of its own
+            # A retried request may have arrived twice; then the second one is refused. Send it again with a new number.
             await self._client.call(method, path, body={**body, "sequence": self._next()}, needs=_CARD_NEEDS)
 
     def _next(self) -> int:
@@ -320,19 +319,15 @@ class CardStream(Generic[_T]):
 
 
 def uuid_for(app_id: str, key: str, part: int = 0) -> str:
-    """The platform's mark of a message: the same for the same arguments in every process, 43 characters."""
+    """The ``uuid`` of a message: the same for the same arguments in every process, 43 characters."""
     return "nt-" + hashlib.sha256(f"{app_id}\0{key}\0{part}".encode("utf-8", "replace")).hexdigest()[:40]
 
 
 async def _made(text: str, make: Callable[..., list[str]], *details: Any) -> list[str]:
-    """The contents for a text; a long one is taken apart in a thread, off the event loop."""
+    """The contents for a text; a long one is cut into parts in a thread, off the event loop."""
     if len(text) <= _LONG:
         return make(text, *details)
     return await asyncio.to_thread(make, text, *details)
-
-
-def _one(message_id: str) -> str:
-    return f"{_PATH}/{quote(message_id, safe='')}"
 
 
 def _check(text: str) -> None:

@@ -1,7 +1,7 @@
-"""Events that the platform pushes to an address of ours: a handler for aiohttp, and a port for several bots.
+"""Events that the platform pushes to an address of ours: a handler for aiohttp, and a server for several bots.
 
-The handler answers the check of the address and hands each event over before it is acknowledged. It lets in what the
-platform signed and encrypted, with the right token, at about its time and once:
+The handler answers the platform's check of the address, and hands each event over before acknowledging it. It accepts a
+request only with the right signature, encryption and token, dated about now, and never twice:
 https://open.feishu.cn/document/event-subscription-guide/event-subscriptions/event-subscription-configure-/encrypt-key-encryption-configuration-case
 """
 
@@ -15,12 +15,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiohttp import web
 
 from nanobot_transcript.errors import ConfigError, TranscriptError
+from transcript_channels.feishu.events import CALLBACKS
 from transcript_channels.feishu.long_connection import OnEvent
 from transcript_channels.feishu.responses import decode
 
@@ -28,9 +29,8 @@ __all__ = ["Envelopes", "FeishuWebhook", "RefusedError", "Seen", "WebhookOptions
 
 logger = logging.getLogger(__name__)
 
-_CALLBACKS: Final = frozenset({"card.action.trigger", "url.preview.get"})
 _LONGEST_CHALLENGE: Final = 1024
-_ON_THEIR_WAY: Final = 8
+_ON_THEIR_WAY: Final = 8  # times `at_once`: requests whose body is still coming in
 _MOST_BYTES: Final = 1024 * 1024
 _BLOCK: Final = 16
 _LONGEST_HEADER: Final = 256
@@ -38,10 +38,10 @@ _LONGEST_HEADER: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class WebhookOptions:
-    """``most_bytes`` of a request, ``window`` in seconds by which its time may be off, ``reading`` in seconds until it
-    must be here, ``at_once``: signed requests that are handled at the same time (eight times as many may be on their
-    way, from whomever), ``remembered``: requests and events that are known again. The platform repeats an event for up
-    to 7.1 hours.
+    """``most_bytes`` of a request; ``window``: seconds by which its time may be off; ``reading``: seconds in which its
+    body has to arrive; ``at_once``: signed requests that are handled at the same time (eight times as many, from
+    anybody, may be arriving); ``remembered``: requests and events that are recognised when they come again;
+    ``events_kept``: seconds for which an event is. The platform repeats an event for up to 7.1 hours.
     """
 
     most_bytes: int = 1024 * 1024
@@ -79,7 +79,8 @@ class FeishuWebhook:
         self._taking: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._busy: int = 0
         self._reading: int = 0
-        # Threads of its own: a handler waits in one for work on the event loop that needs the loop's usual threads.
+        # Threads of its own: `on_event` may wait in one for work on the event loop. That work needs the loop's default
+        # threads, and would never get one if handlers had taken them all.
         self._threads: ThreadPoolExecutor = ThreadPoolExecutor(self._options.at_once, "feishu-webhook")
 
     def application(self, path: str = "/feishu/events") -> web.Application:
@@ -146,15 +147,15 @@ class FeishuWebhook:
         try:
             return _taken(await asyncio.shield(taking))
         except Exception:
-            logger.exception("An event could not be taken; Feishu will push it again")
+            logger.exception("An event could not be handled; Feishu will push it again")
             self._envelopes.nonces.forget(mark)
             return _said(500, "not taken")
 
     async def _take(self, event: dict[str, Any], key: str, kind: str) -> dict[str, Any]:
-        """Hand an event over; what to answer to it, now and when it comes again."""
+        """Hand an event over, once; the answer to it is remembered for when it comes again."""
         try:
             answer = await asyncio.get_running_loop().run_in_executor(self._threads, self._on_event, event)
-            answer = answer if kind in _CALLBACKS and isinstance(answer, dict) else {}
+            answer = answer if kind in CALLBACKS and isinstance(answer, dict) else {}
             self._taken.add(key, answer)
             return answer
         finally:
@@ -182,14 +183,15 @@ class WebhookServer:
         return WebhookSeat(self, path, webhook, on_state)
 
     async def take(self, seat: "WebhookSeat") -> None:
-        """Let requests in for a seat. Raises ConfigError when the port cannot be had."""
+        """Accept requests for a seat. Raises ConfigError when nothing can listen at the port."""
         async with self._opening:
             self._seats[seat.path] = seat
             if self._runner is not None:
                 return
             application = web.Application(client_max_size=_MOST_BYTES)
             application.router.add_post("/{path:.*}", self._handle)
-            # What a stranger packs is not unpacked, also not when it is refused: the platform packs nothing.
+            # The platform compresses nothing. By default aiohttp would decompress whatever a stranger sends, before we
+            # can refuse it.
             self._runner = web.AppRunner(application, access_log=None, handle_signals=False, auto_decompress=False)
             await self._runner.setup()
             try:
@@ -204,7 +206,7 @@ class WebhookServer:
             logger.info("The webhook listens at %s", self.url)
 
     async def leave(self, seat: "WebhookSeat") -> None:
-        """Take no more requests for a seat; without any the port is given back."""
+        """Accept no more requests for a seat; after the last one the port is closed."""
         async with self._opening:
             self._seats.pop(seat.path, None)
             if not self._seats and self._runner is not None:
@@ -218,75 +220,73 @@ class WebhookServer:
         return await seat.webhook.handle(request)
 
 
+@dataclass(slots=True, eq=False)
 class WebhookSeat:
     """One bot at a webhook server. ``on_state`` is told ``connected``, or ``failed`` for good."""
 
-    def __init__(
-        self, server: WebhookServer, path: str, webhook: FeishuWebhook, on_state: Callable[[str], None]
-    ) -> None:
-        self.path: str = path
-        self.webhook: FeishuWebhook = webhook
-        self.failure: TranscriptError | None = None
-        self._server: WebhookServer = server
-        self._on_state: Callable[[str], None] = on_state
-        self._starting: asyncio.Task[None] | None = None
+    server: WebhookServer
+    path: str
+    webhook: FeishuWebhook
+    on_state: Callable[[str], None]
+    failure: TranscriptError | None = field(default=None, init=False)
+    _starting: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
         """Begin to listen on the running event loop; returns at once."""
         self._starting = asyncio.get_running_loop().create_task(self._start())
 
     async def aclose(self) -> bool:
-        """Stop listening; requests that are being handled are handled to their end."""
+        """Stop listening; requests that are being handled are finished."""
         if self._starting is not None:
             await asyncio.gather(self._starting, return_exceptions=True)
-        await self._server.leave(self)
+        await self.server.leave(self)
         return True
 
     async def _start(self) -> None:
         try:
-            await self._server.take(self)
+            await self.server.take(self)
         except TranscriptError as error:
             self.failure = error
-            self._on_state("failed")
+            self.on_state("failed")
         else:
-            self._on_state("connected")
+            self.on_state("connected")
 
 
 class RefusedError(Exception):
-    """A request that is not let in; ``status`` is the HTTP status to answer with."""
+    """A request that is not accepted; ``status`` is the HTTP status to answer with."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
 
 
+@dataclass(slots=True, eq=False)
 class Seen:
     """Remembers keys for ``seconds``, at most ``most`` of them; the oldest go first."""
 
-    def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
-        self._most: int = most
-        self._seconds: float = seconds
-        self._clock: Callable[[], float] = clock
-        self._until: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+    most: int
+    seconds: float
+    clock: Callable[[], float]
+    _until: OrderedDict[str, tuple[float, Any]] = field(default_factory=OrderedDict, init=False)
 
     def add(self, key: str, value: Any = None) -> bool:
-        """Remember a key and a value; False when it was known."""
+        """Remember a key and a value; False if the key is remembered already."""
         if self.known(key):
             return False
-        self._until[key] = (self._clock() + self._seconds, value)
-        while len(self._until) > self._most:
+        self._until[key] = (self.clock() + self.seconds, value)
+        while len(self._until) > self.most:
             self._until.popitem(last=False)
         return True
 
     def known(self, key: str) -> bool:
-        """True for a key that is remembered."""
-        now = self._clock()
+        """True if the key is remembered."""
+        now = self.clock()
         while self._until and next(iter(self._until.values()))[0] <= now:
             self._until.popitem(last=False)
         return key in self._until
 
     def value(self, key: str) -> Any:
-        """What was remembered with a key."""
+        """The value that was remembered with a key; None if there is none."""
         return self._until.get(key, (0.0, None))[1]
 
     def forget(self, key: str) -> None:
@@ -315,9 +315,9 @@ class Envelopes:
             )
 
     def open(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], str]:
-        """The JSON object in a request, and the mark of this very request (empty when it is not signed).
+        """The JSON object in a request, and the request's mark, which no other has (empty when it is not signed).
 
-        Raises RefusedError for whatever does not come from the platform, or is a replay of what did.
+        Raises RefusedError for what does not come from the platform, and for a replay of what does.
         """
         mark = self._signed(body, headers)
         outer = decode(body)
@@ -332,7 +332,7 @@ class Envelopes:
         return event, mark
 
     def _signed(self, body: bytes, headers: Mapping[str, str]) -> str:
-        """The mark of a request whose signature fits; the empty string when there is none."""
+        """The signature of a request that has the right one; the empty string for an unsigned request."""
         stamp, nonce = headers.get("X-Lark-Request-Timestamp", ""), headers.get("X-Lark-Request-Nonce", "")
         signature = headers.get("X-Lark-Signature", "")
         if not self.encrypt_key or not (stamp or nonce or signature):
@@ -367,7 +367,7 @@ class Envelopes:
 
 
 def _name(event: dict[str, Any]) -> tuple[str, str]:
-    """What tells an event from others (empty: it is none), and its type; of both schemas."""
+    """An event's unique name and its type, in either of the platform's two schemas; two empty texts if it is none."""
     header, body = event.get("header"), event.get("event")
     if isinstance(header, dict):
         event_id, kind, app = header.get("event_id"), header.get("event_type"), header.get("app_id")
@@ -388,12 +388,12 @@ def _taken(answer: dict[str, Any]) -> web.Response:
 
 
 def _same(given: str, wanted: str) -> bool:
-    """Compared in a time that tells nothing."""
+    """Compare in constant time: how long it takes must not tell how much of a guess was right."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
 
 
 def _decrypt(sealed: str, key: str) -> bytes:
-    """The text that was sealed; an empty one when the key does not fit."""
+    """The decrypted bytes (AES-256-CBC, the first block is the IV); none when the key is wrong."""
     aes = _aes()
     try:
         raw = base64.b64decode(sealed, validate=True)

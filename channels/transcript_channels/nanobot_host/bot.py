@@ -14,7 +14,7 @@ __all__ = ["Bot"]
 
 @dataclass(slots=True, eq=False)
 class Bot:
-    """One bot of this process: its app, nanobot's channel object, the messages that became its turns, its answers."""
+    """One bot of this process: its app, nanobot's channel object, its turns and its answers."""
 
     app_id: str
     channel: "weakref.ref[Any]"

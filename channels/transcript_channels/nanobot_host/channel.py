@@ -1,9 +1,9 @@
-"""nanobot's Feishu channel with ears: one part per ability, each a mixin for whatever class nanobot has."""
+"""Our subclass of nanobot's Feishu channel, in parts: one mixin per ability, for whatever class nanobot has."""
 
 import dataclasses
 import logging
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     NanobotChannel = object
 
-__all__ = ["Core", "Gated", "Hearing", "Introducing", "Listening", "Recalling", "Saying", "Streaming"]
+__all__ = ["Actions", "Core", "Gated", "Hearing", "Introducing", "Recalling", "Saying", "Streaming"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,17 +31,18 @@ _SEATS: Final = {
     "register_p2_im_chat_member_bot_added_v1": True,
     "register_p2_im_chat_member_bot_deleted_v1": False,
 }
-"""Events of a bot that was taken into a group (True), or put out of it."""
+"""Events of a bot that was added to a group (True) or removed from it."""
+_PRESSED: Final = "register_p2_card_action_trigger"
 _RECALLED: Final = "register_p2_im_message_recalled_v1"
 
 _ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
-"""True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
+"""True while nanobot writes something other than the agent's own text, such as a tool hint, into an open card."""
 _ADMITTED: Final[ContextVar[str]] = ContextVar("transcript_admitted", default="")
-"""The message that the gate let pass: nanobot's own group policy is not asked about it."""
+"""The id of the message that the gate has admitted: nanobot's own group policy is not asked about it."""
 
 
 class Core(NanobotChannel):
-    """Makes the channel known to the host, and keeps what was delivered."""
+    """Registers the channel with the host, and checks and notes what it sends."""
 
     _transcript_host: Host
     _transcript_bot: Bot
@@ -57,7 +58,7 @@ class Core(NanobotChannel):
         self._transcript_platform_name = str(bot.get("app_name") or "").strip()
 
     async def _transcript_objects(self, outgoing: Outgoing) -> bool:
-        """True when an answer must not go out any more: another bot gives it, or bots have said enough."""
+        """True when an answer must not go out any more: another bot gives it, or the loop guard stops it."""
         objection = await self._transcript_bot.answers.objection(outgoing.trigger)
         if objection is not None:
             outgoing.refused = True
@@ -67,7 +68,7 @@ class Core(NanobotChannel):
         return outgoing.refused
 
     def _transcript_sent(self, outgoing: Outgoing, *, complete: bool, streamed: bool = False) -> None:
-        """Note what did not arrive, and what nanobot says of a turn that failed, which is never streamed."""
+        """Note an answer that did not arrive, and nanobot's message about a failed turn, which is never streamed."""
         outcomes, app_id = self._transcript_host.outcomes, self._transcript_bot.app_id
         key = FEISHU.key(outgoing.chat_id)
         if not outgoing.text.strip():
@@ -79,7 +80,7 @@ class Core(NanobotChannel):
 
 
 class Hearing(Core):
-    """Messages are recorded in the thread of the long connection, before nanobot sees them."""
+    """Records messages in the thread of the long connection, before nanobot sees them."""
 
     def _on_message_sync(self, data: Any) -> None:
         inbound, bot = self._transcript_host.inbound, self._transcript_bot
@@ -111,7 +112,7 @@ class Hearing(Core):
         await super()._handle_message(*args, **options)
 
     def _transcript_expect(self, message: Message, data: Any) -> None:
-        """Before the message can be read from the record, say whose turn it will be."""
+        """Before the message is in the record, note whose turn it will be; see ``Turns``."""
         if not message.in_group or message.from_bot:
             return
         try:
@@ -125,15 +126,16 @@ class Hearing(Core):
 
 
 class Recalling(Core):
-    """A message that is taken back is hidden in the record."""
+    """Hides recalled messages in the record."""
 
     _transcript_builder: Any = None
     _transcript_also_recalled: Any = None
 
     def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
-        if method_name == _RECALLED:  # a nanobot that listens itself: both hear it
+        # The SDK keeps one handler per event. A nanobot that registers one itself gets it called by ours.
+        if method_name == _RECALLED:
             self._transcript_also_recalled = handler
-        if self._transcript_builder is not builder:
+        if self._transcript_builder is not builder:  # the first event of a new builder: register ours as well
             self._transcript_builder = builder
             builder = super()._register_optional_event(builder, _RECALLED, self._transcript_recalled)
         if method_name == _RECALLED:
@@ -146,8 +148,40 @@ class Recalling(Core):
         self._transcript_host.inbound.recall(data)
 
 
+class Actions(Core):
+    """Hands pressed buttons to whoever posted the card."""
+
+    _transcript_pressing: Any = None
+    _transcript_also_pressed: Any = None
+
+    def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
+        if method_name == _PRESSED:  # as in `Recalling`; nanobot's handler gives the answer
+            self._transcript_also_pressed = handler
+        if self._transcript_pressing is not builder:
+            self._transcript_pressing = builder
+            builder = super()._register_optional_event(builder, _PRESSED, self._transcript_pressed)
+        if method_name == _PRESSED:
+            return builder
+        return super()._register_optional_event(builder, method_name, handler)
+
+    def _transcript_pressed(self, data: Any) -> Any:
+        try:
+            self._transcript_keep_pressed(plain(data))
+        except Exception:
+            logger.exception("A pressed button could not be recorded; the platform tells the person to try again")
+            raise
+        return self._transcript_also_pressed(data) if self._transcript_also_pressed is not None else None
+
+    def _transcript_keep_pressed(self, event: Mapping[str, Any]) -> None:
+        from transcript_channels.feishu.channel import action_from_event
+
+        posts = self._transcript_host.posts
+        if posts is not None:
+            posts.pressed(action_from_event(event))
+
+
 class Listening(Core):
-    """What the platform answers to nanobot's client is listened to."""
+    """Listens to the platform's answers to nanobot's client."""
 
     @property
     def _client(self) -> Any:
@@ -161,11 +195,11 @@ class Listening(Core):
 
 
 class Introducing(Listening):
-    """The bot is entered among the members with the name the platform gives it, and hears of no group before."""
+    """Adds the bot to the members under the platform's name for it, and holds back group messages until then."""
 
     async def _on_message(self, data: Any) -> None:
-        """nanobot opens its connection before it knows its bot's own id, and without that it takes every mention for a
-        mention of its bot.
+        """Wait for the bot's own id: nanobot connects before it has it, and until then takes every mention for one of
+        its bot.
         """
         heard = heard_in(data)
         if heard is not None and heard.message.in_group and not self._bot_open_id:
@@ -173,7 +207,7 @@ class Introducing(Listening):
         await super()._on_message(data)
 
     def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
-        """nanobot takes these events and does nothing about them."""
+        """Wrap nanobot's handlers of these events, which do nothing."""
         if method_name in _SEATS:
             handler = partial(self._transcript_moved, handler, joined=_SEATS[method_name])
         return super()._register_optional_event(builder, method_name, handler)
@@ -186,7 +220,7 @@ class Introducing(Listening):
 
     def _fetch_bot_open_id(self) -> str | None:
         open_id = super()._fetch_bot_open_id()
-        self._bot_open_id = open_id  # before those are woken who wait for it
+        self._bot_open_id = open_id  # nanobot sets it later, but messages that wait for it are released now
         self._transcript_introduce(open_id)
         if not open_id:
             host, here = self._transcript_host, weakref.ref(self)
@@ -206,7 +240,7 @@ class Introducing(Listening):
             logger.exception("The bot could not be added to the members")
 
     def _transcript_ask_again(self) -> bool:
-        """nanobot asks for its bot's open id once, at the start; True when nobody needs to ask again."""
+        """Ask for the bot's open id, as nanobot does once, at the start. True when nobody needs to ask again."""
         if not getattr(self, "_running", True) or getattr(self, "_bot_open_id", None):
             return True
         open_id = super()._fetch_bot_open_id()
@@ -217,7 +251,7 @@ class Introducing(Listening):
 
 
 class Saying(Listening):
-    """Messages the agent sends as a whole."""
+    """Records messages that the agent sends as a whole."""
 
     async def send(self, msg: Any) -> None:
         outbound = self._transcript_host.outbound
@@ -240,7 +274,7 @@ class Saying(Listening):
 
 
 class Streaming(Core):
-    """Messages that are streamed into a card. Their text never passes ``send``."""
+    """Records messages that are streamed into a card; nanobot does not call ``send`` for them."""
 
     async def send_delta(
         self, chat_id: str, delta: str, metadata: dict[str, Any] | None = None, **options: Any
@@ -271,7 +305,7 @@ class Streaming(Core):
 
 
 class Gated(Core):
-    """A message that is not for this bot ends here: no reaction, no download, no token."""
+    """Drops messages that are not for this bot before nanobot reacts, downloads anything or asks its model."""
 
     async def _on_message(self, data: Any) -> None:
         try:
@@ -304,7 +338,7 @@ class Gated(Core):
             _ADMITTED.reset(token)
 
     def _transcript_gated(self, data: Any) -> Heard | None:
-        """The event, if the gate has a say in it; None for what nanobot drops or handles by itself."""
+        """The event, if the gate decides about it; None for what nanobot drops or handles by itself."""
         heard = heard_in(data)
         if heard is None or not heard.message.in_group or heard.message.from_bot:
             return None

@@ -1,8 +1,9 @@
-"""What runs beside a channel for as long as it runs: hearing other bots, and serving the outbox."""
+"""Tasks that run as long as nanobot's channel does: hearing other bots, and serving the outbox."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.conversation.delivery import Recorder
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
     from transcript_channels.nanobot_host.bot import Bot
     from transcript_channels.nanobot_host.host import Host
 
-__all__ = ["Beside", "FeishuSpeaker"]
+__all__ = ["ChannelTasks", "FeishuSpeaker"]
 
 logger = logging.getLogger(__name__)
 
 _AGAIN: Final = 30.0
 
 
-class Beside:
-    """The work of one bot. ``gated``: see ``Relaying``."""
+class ChannelTasks:
+    """The tasks of one bot. ``gated``: see ``Relaying``."""
 
     def __init__(self, host: "Host", bot: "Bot", *, gated: bool) -> None:
         self._host: Host = host
@@ -33,12 +34,14 @@ class Beside:
         self._relaying: Relaying = Relaying(host, bot, gated=gated)
 
     async def run(self) -> None:
-        """Begin once the platform has said who the bot is. Ends only by being cancelled, and never by a failure."""
+        """Start once the platform has said who the bot is. Runs until cancelled; a task that fails is restarted."""
         await self._bot.known.wait()
         await asyncio.gather(_kept_up("Hearing other bots", self._relaying.run), _kept_up("The outbox", self._serve))
 
     async def _serve(self) -> None:
-        """Where nobody has heard of the bot yet, the platform is asked whether it sits there."""
+        """Send posts of the outbox into chats where the bot sits. Where it has not been heard of yet, the platform is
+        asked.
+        """
         host, bot = self._host, self._bot
         await load()
         from transcript_channels.feishu.channel import FeishuChannel
@@ -55,38 +58,39 @@ class Beside:
         await host.posts.serve(agent.name, FeishuSpeaker(agent, channel, host.outbound.recorder), may_post)
 
 
+@dataclass(slots=True, eq=False)
 class FeishuSpeaker:
-    """Posts go out beside nanobot, and are recorded like answers. See ``Speaker``."""
+    """See ``Speaker``. Sends posts without nanobot, over a client of our own, and records them like answers."""
 
-    def __init__(self, agent: AgentProfile, channel: "FeishuChannel", recorder: Recorder) -> None:
-        self._agent: AgentProfile = agent
-        self._channel: FeishuChannel = channel
-        self._recorder: Recorder = recorder
+    agent: AgentProfile
+    channel: "FeishuChannel"
+    recorder: Recorder
 
     async def send(self, message: OutboundMessage) -> SentMessage:
         """See ``Speaker``. What arrived of a message that could not be sent as a whole is recorded, too."""
         try:
-            sent = await self._channel.send(message)
+            sent = await self.channel.send(message)
         except PlatformError as error:
-            await self._recorder.said_in_part(self._agent, message, error)
+            await self.recorder.said_in_part(self.agent, message, error)
             raise
         if not sent.message_id:
             raise DeliveryError("The platform confirmed a post without an id.", hint="Check the chat.")
-        await self._recorder.said(self._agent, message, sent, "send")
+        await self.recorder.said(self.agent, message, sent, "send")
         return sent
 
     async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
         """See ``Speaker``."""
-        text = await self._channel.revise(message_id, card)
-        await self._recorder.changed(self._agent, session_key, message_id, text)
+        text = await self.channel.revise(message_id, card)
+        await self.recorder.changed(self.agent, session_key, message_id, text)
 
 
 async def _kept_up(what: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do the work until it returns; after a failure start it again."""
     while True:
         try:
             return await work()
         except TranscriptError as error:
-            logger.warning("%s: trying again in %g s: %s %s", what, _AGAIN, error, error.hint)
+            logger.warning("%s does not work; trying again in %g s: %s %s", what, _AGAIN, error, error.hint)
         except Exception:
             logger.exception("%s failed; trying again in %g s", what, _AGAIN)
         await asyncio.sleep(_AGAIN)

@@ -1,14 +1,15 @@
-"""Events in a thread of their own, where recording them may wait for a network.
+"""Handles events in a thread, for a record that is reached over a network.
 
-The SDK hands an event over on the event loop of its connection, and acknowledges it when that call returns. A record
-that is far away would keep that loop from everything else: its pings, and the events behind. Read in lark-oapi 1.5 to
-1.7.
+The SDK hands an event over on the event loop of its connection, and acknowledges it when that call returns. Waiting for
+a network there would block everything else on that loop: pings, and the events behind. The SDK's internals that this
+relies on were read in lark-oapi 1.5 to 1.7.
 """
 
 import weakref
 from asyncio import get_running_loop
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final
 
 __all__ = ["take_events_in_a_thread"]
@@ -21,7 +22,7 @@ _EVENT: Final = "event"
 
 
 def take_events_in_a_thread(client: Any) -> None:
-    """Let a client of the SDK take its events one after the other in a thread; each is acknowledged as before."""
+    """Let a client of the SDK handle its events in a thread, one after the other; each is acknowledged as before."""
     handle, handler = client._handle_data_frame, client._event_handler
     take = getattr(handler, "_do_without_validation", None) or handler.do_without_validation  # 1.5 has the other name
     thread = ThreadPoolExecutor(1, "group-transcript-events")
@@ -34,22 +35,22 @@ def take_events_in_a_thread(client: Any) -> None:
         if payload is None:
             return None  # pieces are missing
         outcome = await get_running_loop().run_in_executor(thread, _taken, take, payload)
-        # No await stands between these two: the SDK asks its handler before it waits for anything.
+        # The SDK calls the handler before its first await, so no other event can come between these two lines.
         client._event_handler = _Known(outcome)
         return await handle(frame)
 
     client._handle_data_frame = handling
 
 
+@dataclass(slots=True, eq=False)
 class _Known:
-    """Stands in the place of the SDK's dispatcher when it is known what that would say."""
+    """Takes the place of the SDK's dispatcher once its outcome is known."""
 
-    def __init__(self, outcome: Callable[[], Any]) -> None:
-        self._outcome: Callable[[], Any] = outcome
+    outcome: Callable[[], Any]
 
     def do_without_validation(self, payload: bytes) -> Any:
-        """What came of it."""
-        return self._outcome()
+        """The answer of the real dispatcher; raises what that raised."""
+        return self.outcome()
 
     _do_without_validation = do_without_validation
 
@@ -68,7 +69,9 @@ def _taken(take: Callable[[bytes], Any], payload: bytes) -> Callable[[], Any]:
 
 
 def _whole(client: Any, frame: Any) -> bytes | None:
-    """The payload, once all of its pieces are there; the frame then has all of it."""
+    """The payload once all its pieces are there, else None. The frame is changed to have it as one piece, so that the
+    SDK does not wait for the others again.
+    """
     pieces = int(_header(frame, _SUM) or 1)
     if pieces > 1:
         combined = client._combine(_header(frame, _MESSAGE_ID), pieces, int(_header(frame, _SEQ)), frame.payload)

@@ -1,4 +1,4 @@
-"""The second entry point: ``GroupFileTool`` fetches pictures and files that stand in the record of the turn's group."""
+"""The second entry point: ``GroupFileTool`` downloads pictures and files that were sent in the turn's group."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.clients import load
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
-from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of, tool_error
+from transcript_channels.nanobot_host.tool_request import NoGroupError, group_of, tool_error
 
 __all__ = ["GroupFileTool"]
 
@@ -35,7 +35,7 @@ _PARAMETERS: Final[dict[str, Any]] = {
 
 
 class GroupFileTool(Tool):
-    """Puts a picture or file of the turn's group into nanobot's workspace."""
+    """Downloads a picture or file of the turn's group into nanobot's workspace."""
 
     def __init__(self, host: Host, ctx: Any) -> None:
         self._host: Host = host
@@ -43,7 +43,7 @@ class GroupFileTool(Tool):
 
     @classmethod
     def enabled(cls, ctx: Any) -> bool:
-        """nanobot asks this first. False keeps the tool away from the agent."""
+        """nanobot calls this before ``create``. False hides the tool from the agent."""
         installed = installation()
         host = installed.host
         return host is not None and "tool" in installed.abilities and host.conversation.policy.shares_somewhere

@@ -1,7 +1,7 @@
-"""Stands before the turns of this process's bots: in mode ``gate`` it decides which messages become one.
+"""Decides which messages become turns of this process's bots: in mode ``gate`` all of them, else those of other bots.
 
-Everything here runs on nanobot's event loop. The messages of a chat are decided one after the other; a message that
-mentions the bot does not wait for a judge, neither for its own sake nor behind another message.
+Everything here runs on nanobot's event loop. The messages of a chat are decided in order. A message that mentions the
+bot never waits for a judge: it needs none itself, and it interrupts the judge of a message before it.
 """
 
 import asyncio
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
     from transcript_channels.nanobot_host.bot import Bot
 
-__all__ = ["Gatekeeper", "PossibleTurn", "is_command"]
+__all__ = ["Gatekeeper", "PossibleTurn"]
 
 logger = logging.getLogger(__name__)
 
 _HISTORY: Final = 120
+# reasons by which a command is not for this bot
 _FOR_OTHERS: Final = frozenset({"command_for_other", "other_mentioned", "duplicate", "recalled", "stale", "own"})
 
 Begin = Callable[[bool], Awaitable[None]]
@@ -53,7 +54,7 @@ _LOOKED_AT: Final = 500
 class PossibleTurn:
     """A message that may become a turn of ``bot``; ``begin`` hands it to nanobot.
 
-    ``recorded``: the record took it, so what is not there any more was taken back.
+    ``recorded``: it is in the record; if it is gone from there, it was recalled.
     """
 
     bot: "Bot"
@@ -83,7 +84,7 @@ class _Lane:
 
     @asynccontextmanager
     async def place(self, *, urgent: bool) -> "AsyncIterator[None]":
-        """The lane to oneself, in the order of asking; whoever is urgent ends the waiting for judges before it."""
+        """Wait for the chat, in order. An ``urgent`` message interrupts the judges of those before it."""
         if urgent:
             self.urgent += 1
             self.hurry.set()
@@ -104,7 +105,7 @@ class _Lane:
 
 
 class Gatekeeper:
-    """Decides and, where several bots could answer, claims."""
+    """Decides which messages become turns, and claims those that several bots could answer."""
 
     def __init__(self, conversation: Conversation, judge: Judge | None) -> None:
         self._conversation: Conversation = conversation
@@ -118,7 +119,7 @@ class Gatekeeper:
         """
         try:
             decider = self.decider(turn.bot.app_id)
-            command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
+            command = _is_command(turn.entry["content"]) and not is_bot(turn.entry)
             urgent = command or decider.is_addressed(turn.inbound)
         except Exception:
             logger.exception("Could not decide who is meant by %s", turn.message_id)
@@ -162,7 +163,7 @@ class Gatekeeper:
         return self._conversation.decider(self._conversation.profile(app_id), self.gate)
 
     def ended(self, app_id: str, session_key: str, message_id: str, outcome: TurnOutcome, why: str = "") -> None:
-        """Note what became of the answer of a bot to a message."""
+        """Log what became of a bot's answer to a message."""
         message = cast("Entry", {"message_id": message_id})  # nothing else of it is noted
         private = not FEISHU.is_group(split(session_key)[1])
         self.decider(app_id).ended(InboundMessage(session_key, message, private=private), outcome, why)
@@ -193,16 +194,16 @@ class Gatekeeper:
         return await decider.claim(turn.inbound, choice, take_over)
 
     async def _history(self, session_key: str, *, wait: bool) -> list[Entry]:
-        """The newest entries of a chat; with ``wait`` once a gap that is being filled is filled.
+        """The newest entries of a chat; with ``wait``, after a gap that is being filled has been filled.
 
-        Nothing when the record cannot be read: what is certain by the message itself is certain all the same.
+        Empty when the record cannot be read: a mention, for example, is clear from the message alone.
         """
         try:
             if wait:
                 return (await self._conversation.store.recent(session_key, _HISTORY)).entries
             return await self._newest(session_key, _HISTORY)
         except StoreError as error:
-            logger.error("A message is decided about without the record: %s %s", error, error.hint)
+            logger.error("Deciding about a message without the record: %s %s", error, error.hint)
             return []
 
     async def _newest(self, session_key: str, limit: int) -> list[Entry]:
@@ -213,7 +214,7 @@ class Gatekeeper:
     # --- beginning
 
     async def _is_taken_back(self, turn: PossibleTurn) -> bool:
-        """True for what was recorded and does not stand in the record any more, as far as that can be told."""
+        """True for a message that was recorded and is gone from the record; False when the record cannot be read."""
         if not turn.recorded:
             return False
         try:
@@ -224,18 +225,18 @@ class Gatekeeper:
             return False
 
     async def _command(self, turn: PossibleTurn, choice: Choice) -> None:
-        """nanobot decides about its commands, apart from those that are another bot's."""
+        """Leave a command to nanobot, unless it is for another bot."""
         if choice.reason not in _FOR_OTHERS:
             await turn.begin(False)
 
     async def begin(self, turn: PossibleTurn, choice: Choice, claim: Claim | None = None) -> None:
-        """Hand the message to nanobot, and watch over the answer. Not when it was taken back meanwhile."""
+        """Hand the message to nanobot and expect an answer, unless it was recalled meanwhile."""
         bot, message_id = turn.bot, turn.message_id
         if await self._is_taken_back(turn):
             logger.info("%s was recalled and gets no answer", message_id)
             self._ended(turn, "withdrawn")
             if claim is not None:
-                with suppress(StoreError):  # it runs out by itself
+                with suppress(StoreError):  # the claim expires by itself
                     claim.settle()
             return
         bot.answers.expect(message_id, choice.hop, self._objection(turn))
@@ -244,7 +245,7 @@ class Gatekeeper:
         try:
             await turn.begin(True)
         finally:
-            if not bot.turns.began(message_id):  # nanobot has its own reasons
+            if not bot.turns.began(message_id):  # nanobot may refuse it by rules of its own
                 bot.answers.drop(message_id)
                 self._ended(turn, "withdrawn", "nanobot did not take the message; its log says why.")
 
@@ -252,7 +253,9 @@ class Gatekeeper:
         self.decider(turn.bot.app_id).ended(turn.inbound, outcome, why)
 
     def _objection(self, turn: PossibleTurn) -> Objects:
-        """Asked when an answer is ready. To a bot others may have used up the limit meanwhile."""
+        """What is asked when the answer is ready: the message may have been recalled, or other bots may have used up
+        the loop guard's limit.
+        """
 
         async def objection() -> Objection | None:
             if await self._is_taken_back(turn):
@@ -277,7 +280,7 @@ def _is_to_be_claimed(choice: Choice) -> bool:
     return choice.respond and choice.contested
 
 
-def is_command(text: str) -> bool:
+def _is_command(text: str) -> bool:
     """True for a text that begins with one of nanobot's commands, perhaps behind a mention."""
     match = _COMMAND.match(text[:_LOOKED_AT])
     return match is not None and match[1].casefold() in _known()
@@ -289,5 +292,5 @@ def _known() -> frozenset[str]:
         from nanobot.command.builtin import BUILTIN_COMMAND_SPECS
 
         return frozenset(spec.command.casefold() for spec in BUILTIN_COMMAND_SPECS)
-    except (ImportError, AttributeError):  # said at the start: see seams
+    except (ImportError, AttributeError):  # `seams` has reported it at the start
         return frozenset()

@@ -1,11 +1,10 @@
-"""What no event brings, asked from Feishu with the credentials that nanobot has: messages that nobody has heard, and
-what is inside of forwarded bundles.
-"""
+"""Asks Feishu, with nanobot's credentials, for what no event brings: missed messages, and what is inside bundles."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from nanobot_transcript.conversation.ports import InboundMessage
@@ -22,35 +21,27 @@ if TYPE_CHECKING:
 __all__ = ["Histories"]
 
 
+@dataclass(slots=True, eq=False)
 class Histories:
-    """The store's fallback. ``seated`` names the bots of this process that sit in a chat, by session key."""
+    """The store's fallback. ``seated`` gives the app ids of this process's bots that sit in a chat, by session key."""
 
-    def __init__(
-        self,
-        clients: Clients,
-        store: GroupTranscriptStore,
-        lease: Lease,
-        budget: Budget,
-        seated: Callable[[str], Sequence[str]],
-        *,
-        calls_per_hour: int,
-    ) -> None:
-        self._clients: Clients = clients
-        self._store: GroupTranscriptStore = store
-        self._lease: Lease = lease
-        self._budget: Budget = budget
-        self._seated: Callable[[str], Sequence[str]] = seated
-        self._calls_per_hour: int = calls_per_hour
-        self._fallbacks: dict[tuple[str, ...], HistoryFallback] = {}
-        self._bundles: Bundles | None = None
-        self._loading: set[asyncio.Task[None]] = set()
-        self._began: float = time.time()
+    clients: Clients
+    store: GroupTranscriptStore
+    lease: Lease
+    budget: Budget
+    seated: Callable[[str], Sequence[str]]
+    _: KW_ONLY
+    calls_per_hour: int
+    _fallbacks: "dict[tuple[str, ...], HistoryFallback]" = field(default_factory=dict, init=False)
+    _bundles: "Bundles | None" = field(default=None, init=False)
+    _loading: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    _began: float = field(default_factory=time.time, init=False)
 
     @asynccontextmanager
     async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> AsyncIterator[Sequence[Entry]]:
-        """See ``Fallback``. Nothing where no bot of this process sits."""
+        """See ``Fallback``. Nothing for a chat where no bot of this process sits."""
         await load()
-        seated = tuple(sorted(app_id for app_id in self._seated(session_key) if self._clients.of(app_id) is not None))
+        seated = tuple(sorted(app_id for app_id in self.seated(session_key) if self.clients.of(app_id) is not None))
         if not seated:
             yield []
             return
@@ -61,14 +52,14 @@ class Histories:
             yield entries
 
     def unbundle(self, app_id: str, inbound: InboundMessage) -> None:
-        """A bot has heard a bundle, which is recorded: ask for what is inside."""
+        """A bot heard a bundle, and it is recorded: ask for what is inside, in the background."""
         task = asyncio.get_running_loop().create_task(self._unbundle(app_id, inbound))
         self._loading.add(task)
         task.add_done_callback(self._loading.discard)
 
     async def _unbundle(self, app_id: str, inbound: InboundMessage) -> None:
         await load()
-        client = self._clients.of(app_id)
+        client = self.clients.of(app_id)
         if client is not None:
             self._opened().heard(client, inbound.session_key, inbound.entry)
 
@@ -76,20 +67,20 @@ class Histories:
         from transcript_channels.feishu.bundles import Bundles
 
         if self._bundles is None:
-            store = AsyncGroupTranscriptStore.over(self._store)
-            self._bundles = Bundles(self._lease, self._budget, store, calls_per_hour=self._calls_per_hour)
+            store = AsyncGroupTranscriptStore.over(self.store)
+            self._bundles = Bundles(self.lease, self.budget, store, calls_per_hour=self.calls_per_hour)
         return self._bundles
 
     def _fallback(self, app_ids: Sequence[str]) -> "HistoryFallback":
         from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
         from transcript_channels.feishu.history import FeishuHistory
 
-        clients = [client for app_id in app_ids if (client := self._clients.of(app_id)) is not None]
+        clients = [client for app_id in app_ids if (client := self.clients.of(app_id)) is not None]
         return HistoryFallback(
-            [FeishuHistory(client, self._store.members, store=self._store) for client in clients],
-            self._lease,
-            self._budget,
+            [FeishuHistory(client, self.store.members, store=self.store) for client in clients],
+            self.lease,
+            self.budget,
             new_holder(app_ids[0]),
-            options=FallbackOptions(calls_per_hour=self._calls_per_hour),
+            options=FallbackOptions(calls_per_hour=self.calls_per_hour),
             began=self._began,
         )

@@ -1,4 +1,4 @@
-"""Everything the plugin consists of in one process, put together once."""
+"""Composes the parts of the plugin, once per process."""
 
 import asyncio
 import atexit
@@ -47,7 +47,7 @@ _LAST_WORDS: Final = 2.0
 
 
 class Host:
-    """The parts, each knowing only those it needs."""
+    """The parts of the plugin; each is given only what it needs."""
 
     def __init__(self, settings: Settings, record: Record) -> None:
         store, marks = record.store, _kept_behind(record.marks)
@@ -92,7 +92,7 @@ class Host:
         self.outbound: Outbound = Outbound(self.conversation, self.arrivals, self._answered, self._hop)
 
     def register(self, channel: Any) -> Bot:
-        """A channel object nanobot made; one that replaces another keeps its turns."""
+        """The bot of a channel object that nanobot made; one that replaces another keeps its turns."""
         config = channel.config
         app_id = str(getattr(config, "app_id", "") or "")
         self.conversation.people.register(app_id, _given_name(config))
@@ -107,30 +107,30 @@ class Host:
         return next((bot for bot in self.bots.values() if bot.channel_name == channel_name), None)
 
     def sits_in(self, bot: Bot, session_key: str) -> bool:
-        """True when a bot was heard of in a chat, now or earlier."""
+        """True when a bot is known to sit in a chat, from this run or an earlier one."""
         return self.conversation.lists.sits_in(bot.app_id, session_key)
 
     def introduced(self, bot: Bot) -> None:
-        """The platform has said who a bot is; to be called in any thread."""
+        """The platform has said who a bot is. From any thread."""
         loop = self._loop()
         if loop is not None:
             loop.call_soon_threadsafe(bot.known.set)
             loop.call_soon_threadsafe(lambda: loop.create_task(self._take_seats(bot)))
 
     def moved(self, bot: Bot, chat_id: str, *, joined: bool) -> None:
-        """A bot was taken into a group, or put out of it; to be called in any thread."""
+        """A bot was added to a group, or removed from it. From any thread."""
         loop, change = self._loop(), self.conversation.lists.joined if joined else self.conversation.lists.left
         if loop is not None:
             loop.call_soon_threadsafe(change, bot.app_id, FEISHU.key(chat_id))
 
     def connected(self, bot: Bot) -> None:
-        """The long connection of a bot is open; to be called in any thread."""
+        """The long connection of a bot is open. From any thread."""
         loop = self._loop()
         if loop is not None and self.conversation.store.gaps is not None:
             loop.call_soon_threadsafe(lambda: loop.create_task(self._ask_for_missed(bot)))
 
     async def _take_seats(self, bot: Bot) -> None:
-        """Let the other bots know where this one sits, before it has said anything there, and let it react."""
+        """Ask the platform where the bot sits, so that other bots know before it says anything; and let it react."""
         await load()
         from transcript_channels.feishu.groups import FeishuGroups
         from transcript_channels.feishu.reactions import Reactions
@@ -142,13 +142,13 @@ class Host:
             await self.conversation.lists.take_seats(bot.app_id)
 
     def _sits(self, app_id: str, session_key: str) -> None:
-        """A bot is about to have heard a message of a group, in the thread of the long connection."""
+        """A bot has received a message of a group, which is about to be recorded. In the thread of the connection."""
         loop = self._loop()
         if loop is not None:
             loop.call_soon_threadsafe(self.conversation.lists.joined, app_id, session_key)
 
     def _heard(self, app_id: str, inbound: InboundMessage, nameless: str, ids: Ids) -> None:
-        """A bot heard a message of a group, in the thread of the long connection."""
+        """A message of a group that a bot received was recorded. In the thread of the long connection."""
         loop = self._loop()
         if loop is None:
             return
@@ -156,10 +156,10 @@ class Host:
         if self.histories is not None and inbound.entry.get("msg_type") == FORWARDED:
             loop.call_soon_threadsafe(self.histories.unbundle, app_id, inbound)
 
-    # --- what nobody has heard
+    # --- missed messages
 
     def _histories(self, store: GroupTranscriptStore) -> Histories | None:
-        """What may be asked for; None where the settings forbid it."""
+        """The platform's history; None where the settings switch it off."""
         history = self.settings.history
         if not history.enabled or history.calls_per_hour == 0:
             return None
@@ -178,19 +178,19 @@ class Host:
         return [app_id for app_id, bot in self.bots.items() if self.sits_in(bot, session_key)]
 
     def _was_read(self, session_key: str) -> None:
-        """The plain store is read in several threads, and some have a loop of their own."""
+        """A chat was read: fill its gaps. Only from nanobot's loop: other threads read the store, too."""
         gaps = self.conversation.store.gaps
         if gaps is not None and _running_loop() is self._loop():
             gaps.touch(session_key)
 
     def _first_heard(self, session_key: str, since_ms: float | None, heard_ms: float) -> None:
-        """This process hears of a chat for the first time. In the thread of the long connection."""
+        """This process received its first message of a chat. In the thread of the long connection."""
         loop = self._loop()
         if loop is not None and self.conversation.store.gaps is not None:
             loop.call_soon_threadsafe(self.conversation.store.missed, session_key, since_ms, heard_ms)
 
     async def _ask_for_missed(self, bot: Bot) -> None:
-        """Ask for the chats that were talked in last; others are asked for when they are used."""
+        """Ask for what was missed in the most recent chats; in others when they are used."""
         try:
             newest = sorted(await self.conversation.store.chats(), key=lambda chat: chat.last_write_ms, reverse=True)
             seated = [chat.session_key for chat in newest if self.sits_in(bot, chat.session_key)]
@@ -203,7 +203,7 @@ class Host:
     # --- inside
 
     def _answered(self, app_id: str, chat_id: str, trigger: str | None, message_id: str, text: str) -> None:
-        """Keep which answer of a session this message is, so that it is found there when it is taken back."""
+        """An answer was recorded: note its outcome, and in which session it can be found if it is recalled."""
         bot = self.bots.get(app_id)
         if bot is None:
             return
@@ -226,7 +226,7 @@ class Host:
 
 
 def _kept_behind(marks: Marks) -> Marks:
-    """Marks that no event loop waits for, where the record may have to be waited for."""
+    """Marks that never block: where the record's do, they are written behind by a thread."""
     if not marks.blocking:
         return marks
     behind = MarksBehind(marks, watermark.KIND, PRIVATE)
@@ -235,7 +235,7 @@ def _kept_behind(marks: Marks) -> Marks:
 
 
 def _given_name(config: Any) -> str:
-    """What a bot is called in nanobot; the name that nanobot gives every instance by itself is none."""
+    """The name that somebody gave a bot in nanobot's configuration; empty for the default name of an instance."""
     name, instance = str(getattr(config, "name", "") or ""), str(getattr(config, "instance_id", "") or "default")
     return "" if name.strip() in (_USUAL_NAME, f"{_USUAL_NAME} {instance}") else name.strip()
 

@@ -1,12 +1,13 @@
-"""What comes in: every message of a group is recorded before nanobot looks at it, and before the platform's
-acknowledgement goes out. Nothing said in a private chat is recorded, in either direction.
+"""Records incoming messages of groups, before nanobot sees them and before they are acknowledged to the platform.
+
+Nothing said in a private chat is recorded, in either direction.
 """
 
 import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nanobot_transcript.conversation.arrivals import Arrivals
@@ -31,10 +32,10 @@ _ATOMS: Final = (str, int, float, bool, type(None))
 
 
 class PrivateChats:
-    """The private chats that bots of this store take part in. For event loops, if its ``marks`` are.
+    """The private chats of the bots of this record. May be used on an event loop if ``marks`` may.
 
-    A private chat has an ``oc_`` id like a group, and a message sent to that id does not say what it is. So the ids of
-    private chats seen in events are remembered, across restarts too: as hashes.
+    A private chat has an ``oc_`` id like a group, and a message that is sent to such an id does not say which it is. So
+    the ids of private chats seen in events are remembered, as hashes, also across restarts.
     """
 
     def __init__(self, marks: Marks) -> None:
@@ -42,7 +43,7 @@ class PrivateChats:
         self._known: set[str] = set()
         """Digests of chat ids."""
         self._groups: set[str] = set()
-        """Chats of which an event has said that they are none: so much is known while the marks are not."""
+        """Chats that an event has shown to be groups: known even while the marks cannot be read."""
         self._unreadable: bool = False
 
     def remember(self, chat_id: str) -> None:
@@ -57,11 +58,11 @@ class PrivateChats:
             logger.warning("Private chats are remembered only until the next restart: %s", error)
 
     def remember_group(self, chat_id: str) -> None:
-        """Note that this chat is none of them."""
+        """Note that this chat is a group."""
         self._groups.add(chat_id)
 
     def __contains__(self, chat_id: object) -> bool:
-        """True for a person's id and for the id of a chat that was seen to be private; while nobody can tell, too."""
+        """True for a person's id and for a chat that is known to be private, and while the marks cannot be read."""
         if not isinstance(chat_id, str) or not FEISHU.is_group(chat_id):
             return True
         if _digest(chat_id) in self._known:
@@ -85,10 +86,8 @@ def _digest(chat_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An event, read once, and what becomes of it: whether nanobot is to see it, and why the platform must push it
-    again.
-
-    ``inbound`` is the message of a group that is recorded. ``answers``: it answers a post of the outbox.
+    """An event that was read, and what becomes of it. ``inbound``: the message, if its group is recorded. ``deliver``:
+    nanobot is to see it. ``failure``: why the platform must push it again. ``answers``: it answers an outbox's post.
     """
 
     message: Message
@@ -99,34 +98,26 @@ class Heard:
 
 
 def heard_in(data: Any) -> Heard | None:
-    """What was made of an event when it came in."""
+    """What ``Inbound.take`` made of an event; None for one that it has not seen."""
     return getattr(data, _HEARD, None)
 
 
+@dataclass(slots=True, eq=False)
 class Inbound:
     """Takes events, in the thread of the long connection. Nothing here waits for a network.
 
-    ``sits`` is told the bot and the session key before a message is recorded: what was missed in a group is asked for
-    right after that, by a bot that sits there. ``heard`` is told the bot, the message, the sender where it has no name,
-    and its ids, of each that is recorded.
+    ``sits`` is called with bot and session key before a message is recorded: recording it may start a search for missed
+    messages, which needs a bot that sits in the group. ``heard`` is called after it, with the bot, the message, the
+    sender if it has no name, and the sender's ids.
     """
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        arrivals: Arrivals,
-        private: PrivateChats,
-        forgetting: Forgetting,
-        sits: Callable[[str, str], None],
-        heard: Callable[[str, InboundMessage, str, Ids], None],
-    ) -> None:
-        self._conversation: Conversation = conversation
-        self._arrivals: Arrivals = arrivals
-        self._private: PrivateChats = private
-        self._forgetting: Forgetting = forgetting
-        self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._sits: Callable[[str, str], None] = sits
-        self._heard: Callable[[str, InboundMessage, str, Ids], None] = heard
+    conversation: Conversation
+    arrivals: Arrivals
+    private: PrivateChats
+    forgetting: Forgetting
+    sits: Callable[[str, str], None]
+    heard: Callable[[str, InboundMessage, str, Ids], None]
+    _delivered: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict, init=False)
 
     def parse(self, data: Any) -> Message | None:
         """The message in what the SDK hands over."""
@@ -137,8 +128,8 @@ class Inbound:
             return None
 
     def take(self, message: Message, observer: str, data: Any = None) -> Heard:
-        """Record one message that the bot ``observer`` received, if its chat is a group that is recorded. The event
-        ``data`` carries from now on what was made of it.
+        """Record a message that the bot ``observer`` received, if its chat is a group that is recorded. The result is
+        attached to the event ``data``, for ``heard_in``.
         """
         heard = self._take(message, observer)
         if data is not None:
@@ -148,33 +139,33 @@ class Inbound:
     def _take(self, message: Message, observer: str) -> Heard:
         if not message.in_group:
             if message.chat_type:
-                self._private.remember(message.chat_id)
+                self.private.remember(message.chat_id)
             return Heard(message)
-        self._private.remember_group(message.chat_id)
-        if not self._conversation.policy.records(message.chat_id):
+        self.private.remember_group(message.chat_id)
+        if not self.conversation.policy.records(message.chat_id):
             return Heard(message)
-        inbound = self._conversation.reader.read(message.arrival(observer))
-        self._sits(observer, inbound.session_key)
-        inbound, failure = self._arrivals.record(inbound)
+        inbound = self.conversation.reader.read(message.arrival(observer))
+        self.sits(observer, inbound.session_key)
+        inbound, failure = self.arrivals.record(inbound)
         nameless = "" if message.from_bot or inbound.entry.get("sender_name") else inbound.entry["sender"]
-        self._heard(observer, inbound, nameless, message.sender_ids)
-        answers, unasked = self._arrivals.offer(inbound)
+        self.heard(observer, inbound, nameless, message.sender_ids)
+        answers, unasked = self.arrivals.offer(inbound)
         failure = failure or unasked
         handled = (observer, message.message_id)
         again = handled in self._delivered
         if failure is not None and not answers:
-            self._remember(handled)  # the agent has it now; the push to come is for the record alone
+            self._remember(handled)  # nanobot gets it now; when it is pushed again, it is only to be recorded
         return Heard(message, inbound, not (message.from_bot or again or answers), failure, answers)
 
     def recall(self, data: Any) -> None:
-        """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""
+        """Hide a recalled message. Raises StoreError, so that the platform pushes the event again."""
         recall = recall_from_event(plain(data))
-        if recall is None or recall.chat_id in self._private:
+        if recall is None or recall.chat_id in self.private:
             return
-        failure = self._arrivals.recall(Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms))
+        failure = self.arrivals.recall(Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms))
         if failure is not None:
             raise failure
-        self._conversation.background.submit(self._forgetting.recalled, recall.message_id)
+        self.conversation.background.submit(self.forgetting.recalled, recall.message_id)
 
     def _remember(self, handled: tuple[str, str]) -> None:
         self._delivered[handled] = None
@@ -183,7 +174,7 @@ class Inbound:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Dictionaries, lists and scalars from whatever attributes, items and lists ``value`` is made of."""
+    """The SDK's objects as dictionaries, lists and scalars, at most twelve levels deep."""
     if isinstance(value, _ATOMS):
         return value
     if depth > _DEEPEST:

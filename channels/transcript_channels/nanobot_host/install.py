@@ -1,4 +1,4 @@
-"""Takes hold of nanobot, once per process: puts our channel class in the place of its own."""
+"""Installs the plugin into nanobot, once per process: replaces nanobot's channel class by ours."""
 
 import atexit
 import logging
@@ -11,6 +11,7 @@ from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings, load_settings
 from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host.channel import (
+    Actions,
     Core,
     Gated,
     Hearing,
@@ -19,7 +20,7 @@ from transcript_channels.nanobot_host.channel import (
     Saying,
     Streaming,
 )
-from transcript_channels.nanobot_host.channel_lifecycle import Actions, ChannelLifecycle, Connected
+from transcript_channels.nanobot_host.channel_lifecycle import ChannelLifecycle, Connected
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe, untried
 
@@ -40,12 +41,12 @@ PARTS: Final[dict[str, type[Core]]] = {
     "streams": Streaming,
     "outbound": Saying,
 }
-"""By ability; a part earlier in this order is asked before a later one."""
+"""The parts of our channel class by ability, in the order in which their methods are called (MRO)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What this process's plugin is made of; ``host`` is None where it is switched off or cannot work."""
+    """The plugin in this process; ``host`` is None if it is switched off or cannot work."""
 
     host: Host | None
     abilities: frozenset[str]
@@ -56,7 +57,7 @@ _installed: Installation | None = None
 
 
 def installation() -> Installation:
-    """Read the settings and take hold of nanobot, the first time; the same answer ever after. Never raises."""
+    """The plugin in this process: the first call reads the settings and installs it. Never raises."""
     global _installed
     with _mutex:
         if _installed is None:
@@ -97,12 +98,12 @@ def _install(settings: Settings) -> Installation:
     _replace_channel(host, abilities)
     _report(findings, host)
     host.conversation.background.start()
-    atexit.register(host.conversation.write_down)  # nanobot does not tell a plugin that it ends
+    atexit.register(host.conversation.write_down)  # nanobot has no hook for its end
     return Installation(host, abilities)
 
 
 def _replace_channel(host: Host, abilities: frozenset[str]) -> None:
-    """Our class where nanobot will look for its own."""
+    """Put our class where nanobot looks for its own."""
     needed = abilities & PARTS.keys()
     if not needed:
         return
@@ -111,7 +112,7 @@ def _replace_channel(host: Host, abilities: frozenset[str]) -> None:
     base: type[Any] = runtime.FeishuChannel
     ours = channel_class(base, host, needed)
     runtime.FeishuChannel = ours
-    from nanobot.channels.feishu.runtime import FeishuChannel
+    from nanobot.channels.feishu.runtime import FeishuChannel  # as nanobot itself will import it
 
     if FeishuChannel is not ours or ours.name != base.name:
         raise RuntimeError("nanobot's channel class could not be replaced")
@@ -146,7 +147,7 @@ def _report(findings: list[SeamFinding], host: Host) -> None:
 
 
 def _report_lost(findings: list[SeamFinding]) -> None:
-    """One line about what this nanobot lacks, and what that costs."""
+    """Log one line about what this nanobot lacks, and which abilities that costs."""
     lost = [finding.message for finding in findings if finding.severity != "ok"]
     if lost:
         found = describe()["nanobot-ai"]
@@ -154,7 +155,7 @@ def _report_lost(findings: list[SeamFinding]) -> None:
 
 
 def _bridge_logging() -> None:
-    """nanobot logs with loguru; what this product logs goes there, too."""
+    """Send our log to loguru, with which nanobot logs."""
     try:
         from nanobot.utils.logging_bridge import redirect_lib_logging
     except ImportError:

@@ -1,9 +1,10 @@
-"""The gate's judge inside nanobot: nanobot's own model, or another endpoint; and nobody waits for it in vain."""
+"""The gate's judge inside nanobot: nanobot's own model or another endpoint, interrupted when a mention waits for it."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nanobot_transcript.errors import HostError
@@ -13,20 +14,20 @@ from nanobot_transcript.settings.sections.gate import JudgeSettings
 __all__ = ["HURRY", "HostModel", "judge_of"]
 
 HURRY: Final[ContextVar["asyncio.Event | None"]] = ContextVar("transcript_hurry", default=None)
-"""Set in the decision that asks: the event says that something came behind it which must not wait."""
+"""The event of the chat that is being decided about: set when a message that must not wait has queued up behind."""
 
 _KEPT: Final = 60.0
 _TOKENS: Final = 1024  # a model that thinks needs some before it says yes or no
 
 
+@dataclass(slots=True, eq=False)
 class HostModel:
-    """The model that nanobot uses. ``attend`` is told where nanobot's tools find it."""
+    """The model that nanobot uses; ``attend`` is told how to find it. ``clock`` counts seconds."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._load: Callable[[], Any] | None = None
-        self._snapshot: Any = None
-        self._fresh_until: float = 0.0
-        self._clock: Callable[[], float] = clock
+    clock: Callable[[], float] = time.monotonic
+    _load: Callable[[], Any] | None = field(default=None, init=False)
+    _snapshot: Any = field(default=None, init=False)
+    _fresh_until: float = field(default=0.0, init=False)
 
     def attend(self, load: Callable[[], Any] | None) -> None:
         """Use nanobot's ``provider_snapshot_loader``."""
@@ -43,12 +44,12 @@ class HostModel:
         return answer.content or ""
 
     async def _current(self) -> Any:
-        """What nanobot is set to now; reading that and making a client takes a moment."""
+        """nanobot's present provider and model, kept for a minute: loading them makes a new client."""
         if self._load is None:
             raise HostError("nanobot gave the plugin no model.", hint="Set gate.judge.kind to openai or off.")
-        if self._snapshot is None or self._clock() >= self._fresh_until:
+        if self._snapshot is None or self.clock() >= self._fresh_until:
             self._snapshot = await asyncio.to_thread(self._load)
-            self._fresh_until = self._clock() + _KEPT
+            self._fresh_until = self.clock() + _KEPT
         return self._snapshot
 
 
@@ -59,23 +60,23 @@ def judge_of(settings: JudgeSettings, model: HostModel) -> Judge | None:
     return _Interruptible(model if settings.kind == "host" else settings.asking(settings))
 
 
+@dataclass(slots=True, eq=False)
 class _Interruptible:
-    """A judge that is given up when somebody behind the question must not wait."""
+    """A judge that is given up, with TimeoutError, when a message behind this one must not wait."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge: Judge = judge
+    judge: Judge
 
     async def aclose(self) -> None:
         """Close the judge's connections, where it has any."""
-        close = getattr(self._judge, "aclose", None)
+        close = getattr(self.judge, "aclose", None)
         if close is not None:
             await close()
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
         hurry = HURRY.get()
         if hurry is None:
-            return await self._judge(prompt)
-        asking = asyncio.ensure_future(_asked(self._judge, prompt))
+            return await self.judge(prompt)
+        asking = asyncio.ensure_future(_asked(self.judge, prompt))
         hurrying = asyncio.ensure_future(hurry.wait())
         try:
             await asyncio.wait({asking, hurrying}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The part of nanobot's Feishu channel that the plugin overrides or uses, for the type checker."""
+"""The part of nanobot's Feishu channel that the plugin overrides or calls, for the type checker."""
 
 from typing import Any
 

@@ -1,9 +1,8 @@
-"""What goes out: the bot's own messages are written down once the platform confirmed them, and only then.
+"""Records the bot's own messages, once the platform has confirmed them and only then.
 
-nanobot sends in worker threads and throws most message ids away. So each message goes out under an *address*: the
-chat id or message id it is sent to, as a string that remembers the message it carries. The address travels through
-nanobot and the SDK's request unchanged, and what comes back is noted where it belongs, however many messages are on
-their way at the same time.
+nanobot sends in worker threads and drops most message ids. So each message is sent to a ``WatchedId``: the chat id or
+message id as a string that also knows the message. It passes through nanobot and the SDK's request unchanged; when the
+SDK's client returns, the answer is noted at the right message, however many are on their way.
 """
 
 import asyncio
@@ -51,10 +50,11 @@ class ConfirmedMessage:
 
 @dataclass(slots=True, eq=False)
 class Outgoing:
-    """One message of the agent on its way: its text so far, and what of it arrived.
+    """One message of the agent on its way: its text so far, and the parts that arrived. ``trigger`` is the message that
+    it answers.
 
-    A streamed message is a card whose content is put in place again and again; ``shown`` is what was confirmed last
-    and ``updates`` how often that was. ``refused``: it must not go out.
+    A streamed message is a card whose content is replaced again and again; ``shown`` is what was confirmed last, after
+    ``updates`` replacements. ``refused``: it must not go out.
     """
 
     chat_id: str
@@ -67,7 +67,7 @@ class Outgoing:
 
 
 class WatchedId(str):
-    """An id that knows what is being sent to it. Copies of a request carry the plain id."""
+    """An id that knows what is being sent to it. Copied or pickled, it becomes a plain string."""
 
     __slots__ = ("outgoing",)
     outgoing: Outgoing
@@ -84,13 +84,13 @@ class WatchedId(str):
         return (str, (str(self),))
 
 
+@dataclass(slots=True, eq=False)
 class Deliveries:
-    """Listens to an SDK client: messages created, replies, card updates, and the bot's own description."""
+    """Listens to an SDK client: the answers to messages, replies and card updates, and who the bot is."""
 
-    def __init__(self, on_bot_info: Callable[[dict[str, Any]], None]) -> None:
-        self._on_bot_info: Callable[[dict[str, Any]], None] = on_bot_info
-        self._cards: OrderedDict[str, Outgoing] = OrderedDict()
-        self._mutex: threading.Lock = threading.Lock()
+    on_bot_info: Callable[[dict[str, Any]], None]
+    _cards: OrderedDict[str, Outgoing] = field(default_factory=OrderedDict, init=False)
+    _mutex: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def listen(self, client: Any) -> None:
         """Wrap the calls of one client. What a call returns or raises stays as it is."""
@@ -144,7 +144,7 @@ class Deliveries:
         inner = answer.get("data")
         bot = answer.get("bot") or (inner.get("bot") if isinstance(inner, dict) else None)
         if isinstance(bot, dict):
-            self._on_bot_info(bot)
+            self.on_bot_info(bot)
 
     def _remember(self, card_id: str, outgoing: Outgoing) -> None:
         with self._mutex:
@@ -185,7 +185,7 @@ HopOf = Callable[[str, str | None], int | None]
 
 
 class Outbound:
-    """Records what a bot of this process said in a group. Never raises: the message is out."""
+    """Records what a bot of this process said in a group. Never raises: the message has been sent already."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class Outbound:
         return self._conversation.records(FEISHU.key(chat_id))
 
     async def plain(self, outgoing: Outgoing, app_id: str, *, complete: bool) -> None:
-        """A message that was sent as a whole; of one that failed half-way, the parts that arrived."""
+        """Record a message that was sent as a whole; if it failed half-way, the parts that arrived."""
         parts = outgoing.delivered
         attached = [part for part in parts if part.msg_type not in _WORDS]
         said = [outgoing.text] if complete else [_text(part) for part in parts if part.msg_type in _WORDS]
@@ -213,7 +213,7 @@ class Outbound:
         await self._record(outgoing, text, app_id, "send")
 
     async def streamed(self, outgoing: Outgoing, app_id: str, *, complete: bool) -> None:
-        """A message that was streamed into a card; of one that broke off, what the card showed last."""
+        """Record a message that was streamed into a card; if it broke off, what the card showed last."""
         await self._record(outgoing, outgoing.text if complete else outgoing.shown, app_id, "stream")
 
     async def _record(self, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]) -> None:
@@ -227,7 +227,7 @@ class Outbound:
             logger.exception("An answer was delivered but could not be recorded")
 
     async def _chat_of(self, outgoing: Outgoing) -> str | None:
-        """The chat in which the platform says the message stands; None when it must not be recorded."""
+        """The chat that the platform delivered the message to; None when it must not be recorded."""
         actual = outgoing.delivered[0].chat_id
         if actual == outgoing.chat_id:
             return actual
@@ -245,7 +245,7 @@ class Outbound:
         look, key, first = self._conversation.people.look(), FEISHU.key(chat_id), outgoing.delivered[0]
         sent = SentMessage(
             first.message_id,
-            cast("Any", first.create_time),  # the store reads what the platform wrote
+            cast("Any", first.create_time),  # in the platform's form; the store converts it
             first.thread_id,
             tuple(part.message_id for part in outgoing.delivered),
             first.root_id,
@@ -256,7 +256,7 @@ class Outbound:
 
         async def recorded() -> None:
             self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
-            with suppress(StoreError):  # the entry tells it, too
+            with suppress(StoreError):  # the entry in the record also tells that the bot sits here
                 await asyncio.to_thread(self._conversation.people.sits, key, app_id)
 
         agent, hop_of = AgentProfile(look.agent_name(app_id)), partial(self._hop, key, outgoing.trigger, app_id)
@@ -272,7 +272,7 @@ class Outbound:
 
 
 class Streams:
-    """The streamed messages of one channel that are not finished yet, by nanobot's own key."""
+    """The unfinished streamed messages of one channel, by nanobot's own key."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, Outgoing] = OrderedDict()
@@ -288,7 +288,7 @@ class Streams:
         self._open.pop(key, None)
 
     def abandoned(self) -> list[Outgoing]:
-        """The oldest ones when there are too many: nanobot never ended them."""
+        """Remove and return the oldest ones when there are too many: nanobot never ended them."""
         surplus: list[Outgoing] = []
         while len(self._open) > _OPEN_STREAMS:
             surplus.append(self._open.popitem(last=False)[1])

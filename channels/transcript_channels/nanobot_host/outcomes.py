@@ -1,8 +1,9 @@
-"""What became of the turns of this process's bots, as far as nanobot and the platform tell it."""
+"""What became of the turns of this process's bots, as far as nanobot and the platform say it."""
 
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.relevance.decision import TurnOutcome
@@ -18,32 +19,32 @@ __all__ = ["Outcomes", "turn_completed"]
 logger = logging.getLogger(__name__)
 
 Note = Callable[[str, str, str, TurnOutcome, str], None]
-"""Called with app id, session key, the message that was to be answered, what became of that, and why."""
+"""Called with app id, session key, the message that was to be answered, the outcome, and the reason."""
 
 _KEPT: Final = 1024
 _NOT_SENT: Final = "The platform did not take the answer; nanobot's log says why."
 _SENT_IN_PART: Final = "The platform took only a part of the answer; nanobot's log says why."
 
 
+@dataclass(slots=True, eq=False)
 class Outcomes:
-    """Notes each outcome of a turn once; of turns in private chats, whether nanobot calls them failed. ``concerns``
-    says which chats are recorded, by session key; ``bot_on`` finds a bot by nanobot's name of its channel. For
-    nanobot's event loop; never raises.
+    """Notes each outcome of a turn once; for private chats only whether the turn failed. ``concerns`` says by session
+    key which chats are recorded; ``bot_on`` finds a bot by nanobot's name of its channel. For nanobot's event loop;
+    never raises.
     """
 
-    def __init__(self, note: Note, concerns: Callable[[str], bool], bot_on: Callable[[str], "Bot | None"]) -> None:
-        self._note: Note = note
-        self._concerns: Callable[[str], bool] = concerns
-        self._bot_on: Callable[[str], Bot | None] = bot_on
-        self._noted: OrderedDict[tuple[str, str], tuple[TurnOutcome, str]] = OrderedDict()
-        self._failed: set[tuple[str, str]] = set()
-        """Turns that nanobot calls failed."""
-        self._parts: set[tuple[str, str]] = set()
-        """Answers of which a part is about to be recorded."""
-        self._bus: Any = None
+    note: Note
+    concerns: Callable[[str], bool]
+    bot_on: Callable[[str], "Bot | None"]
+    _noted: OrderedDict[tuple[str, str], tuple[TurnOutcome, str]] = field(default_factory=OrderedDict, init=False)
+    _failed: set[tuple[str, str]] = field(default_factory=set, init=False)
+    """Turns that nanobot calls failed."""
+    _parts: set[tuple[str, str]] = field(default_factory=set, init=False)
+    """Answers of which a part is about to be recorded."""
+    _bus: Any = field(default=None, init=False)
 
     def attend(self, bus: Any) -> None:
-        """Listen on nanobot's bus to how turns end, where this nanobot tells it."""
+        """Listen on nanobot's bus for the ends of turns, if this nanobot publishes them."""
         kind, subscribe = turn_completed(), getattr(bus, "subscribe", None)
         if kind is not None and subscribe is not None and bus is not self._bus:
             self._bus = bus
@@ -58,12 +59,12 @@ class Outcomes:
             self._end(app_id, session_key, trigger, "answered")
 
     def told(self, app_id: str, session_key: str, trigger: str | None, text: str) -> None:
-        """A message as a whole was delivered: of a turn that failed it is nanobot's word about that."""
+        """A whole message was delivered. After a failed turn that is nanobot's message about the failure."""
         if (app_id, trigger or "") in self._failed:
             self._end(app_id, session_key, trigger, "failed", text)
 
     def unsent(self, app_id: str, session_key: str, trigger: str | None, *, partly: bool) -> None:
-        """Nothing of an answer was delivered, or not all of it (``partly``); to be called before that is recorded."""
+        """An answer was not delivered, or only ``partly``; to be called before that part is recorded."""
         if partly:
             self._parts.add((app_id, trigger or ""))
         if partly or (app_id, trigger or "") not in self._noted:
@@ -75,15 +76,15 @@ class Outcomes:
             self._end(app_id, session_key, trigger, objection.outcome, objection.why)
 
     def _completed(self, event: Any) -> None:
-        """nanobot ended a turn; it says so before the last word of that turn goes out."""
+        """nanobot ended a turn. It says so before it sends the turn's last message."""
         try:
             about = event.context
-            bot, trigger = self._bot_on(about.channel), about.metadata.get("message_id")
+            bot, trigger = self.bot_on(about.channel), about.metadata.get("message_id")
             if bot is None or not isinstance(trigger, str):
                 return
             if not FEISHU.is_group(about.chat_id):
                 outcome: TurnOutcome = "failed" if event.outcome == "failed" else "answered"
-                self._note(bot.app_id, FEISHU.key(about.chat_id), trigger, outcome, "")
+                self.note(bot.app_id, FEISHU.key(about.chat_id), trigger, outcome, "")
             elif event.outcome == "failed":
                 kinds = [kind for kind in (event.failure_kind, event.failure_error_kind) if kind]
                 why = f"nanobot's turn failed ({', '.join(kinds) or 'unknown'}); its log says more."
@@ -102,10 +103,10 @@ class Outcomes:
             oldest, _ = self._noted.popitem(last=False)
             self._failed.discard(oldest)
             self._parts.discard(oldest)
-        self._note(app_id, session_key, trigger, outcome, why)
+        self.note(app_id, session_key, trigger, outcome, why)
 
     def _is_group(self, session_key: str) -> bool:
-        return FEISHU.is_group(split(session_key)[1]) and self._concerns(session_key)
+        return FEISHU.is_group(split(session_key)[1]) and self.concerns(session_key)
 
 
 def turn_completed() -> Any:

@@ -11,7 +11,7 @@ from transcript_channels.nanobot_host.context import GroupContext, zone
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
 from transcript_channels.nanobot_host.query import QueryError, RecordQuery, ShownRecord
-from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of, tool_error
+from transcript_channels.nanobot_host.tool_request import NoGroupError, group_of, tool_error
 
 __all__ = ["GroupTranscriptTool", "attend"]
 
@@ -40,7 +40,7 @@ _PARAMETERS: Final[dict[str, Any]] = {
 
 
 class GroupTranscriptTool(Tool):
-    """Lets the agent look into the record of its own group chat, and gives its turns what is new there."""
+    """Lets the agent read the record of its own group chat, and gives each turn what is new there."""
 
     def __init__(self, host: Host, ctx: Any, abilities: Collection[str]) -> None:
         where = zone(getattr(ctx, "timezone", None))
@@ -53,7 +53,7 @@ class GroupTranscriptTool(Tool):
 
     @classmethod
     def enabled(cls, ctx: Any) -> bool:
-        """nanobot asks this first. False keeps the tool away from the agent; nothing else depends on it."""
+        """nanobot calls this before ``create``. False hides the tool from the agent and changes nothing else."""
         installed = installation()
         if installed.host is None or not installed.host.conversation.policy.shares_somewhere:
             return False
@@ -74,7 +74,7 @@ class GroupTranscriptTool(Tool):
 
     @property
     def description(self) -> str:
-        if not self._answers:  # nanobot asks tools alone for what to tell a turn
+        if not self._answers:  # only tools can give turns their context, so it must be registered all the same
             return "Not available on this version of nanobot. Never call it."
         return (
             "Read what people and other bots said in this group chat, including what was not addressed to you. New "
@@ -120,11 +120,11 @@ class GroupTranscriptTool(Tool):
             self._host.watermarks.change(app_id, session_key, lambda mark: mark and mark.with_told(answer.message_ids))
 
     def runtime_context_provider(self) -> Any:
-        """nanobot calls the answer at every turn of every session."""
+        """What nanobot calls at every turn of every session."""
         return self._provide if self._gives_context else None
 
     async def _provide(self, request: Any) -> Any:
-        """What is new in the turn's group; None when there is nothing. Never raises: the turn must go on."""
+        """What is new in the turn's group; None if nothing is. Never raises: the turn must go on."""
         from nanobot.runtime_context import RuntimeContextBlock, wrap_runtime_context_lines
 
         try:
@@ -137,7 +137,7 @@ class GroupTranscriptTool(Tool):
         return None
 
     def _is_fresh(self, session_key: str) -> bool:
-        """True when nanobot's session holds nothing, because it is new or was emptied."""
+        """True when nanobot's session is empty, because it is new or was reset."""
         get_or_create = getattr(self._sessions, "get_or_create", None)
         if get_or_create is None:
             return False
@@ -146,13 +146,13 @@ class GroupTranscriptTool(Tool):
 
 
 GroupTranscriptTool.__abstractmethods__ = frozenset()
-"""nanobot's loader passes over abstract classes without a word, and then nothing of the plugin would come to life. What
-a tool must have beyond ours costs the tool and the context: see ``seams``.
+"""nanobot's loader silently skips abstract classes, and then nothing of the plugin would be installed. If a future
+``Tool`` has an abstract method that ours lacks, only the abilities tool and context are lost: see ``seams``.
 """
 
 
 def attend(host: Host, ctx: Any, abilities: Collection[str]) -> None:
-    """Take from nanobot's ``ToolContext`` what the abilities need that are no tool: its model and its sessions."""
+    """Take from nanobot's ``ToolContext`` what other abilities need: its model, its bus and its sessions."""
     if "judge" in abilities:
         host.model.attend(getattr(ctx, "provider_snapshot_loader", None))
     host.outcomes.attend(getattr(ctx, "bus", None))

@@ -1,7 +1,8 @@
-"""What the agent asks of the record by itself: the newest messages, those since a time, of a member, with a word."""
+"""Answers the agent's questions to the record: the newest messages, those since a time, of a member, with a word."""
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final, NamedTuple
 
@@ -9,8 +10,8 @@ from nanobot_transcript.conversation.prompt_lines import Voices, encode, fit
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.shown_text import safe
 
 __all__ = ["QueryError", "RecordQuery", "ShownRecord"]
 
@@ -25,7 +26,7 @@ _Wanted = Callable[[Entry], bool]
 
 
 class ShownRecord(NamedTuple):
-    """What the agent is told, and which messages that shows it."""
+    """What the agent is told, and the ids of the messages in it."""
 
     text: str
     message_ids: list[str | None]
@@ -35,12 +36,12 @@ class QueryError(Exception):
     """The agent asked for something that does not exist; the text tells it what to write instead."""
 
 
+@dataclass(slots=True, eq=False)
 class RecordQuery:
     """Answers for one bot. Every answer is about one chat, the one the turn belongs to."""
 
-    def __init__(self, host: Host, where: tzinfo) -> None:
-        self._host: Host = host
-        self._where: tzinfo = where
+    host: Host
+    where: tzinfo
 
     async def answer(
         self,
@@ -56,22 +57,22 @@ class RecordQuery:
         limit = min(max(1, limit), _MOST)
         key = FEISHU.key(chat_id)
         wanted = _all(self._by(member, key), _with(query))
-        start = _instant(since, self._where) if since else None
+        start = _instant(since, self.where) if since else None
         if since and start is None:
             entries, cursor = await self._after(key, since.strip(), limit, wanted)
         else:
             wanted = _all(wanted, _since(start)) if start is not None else wanted
             entries, cursor = await self._newest(key, limit, wanted, query)
-        look = self._host.conversation.people.look()
+        look = self.host.conversation.people.look()
         voices = Voices(
-            look.profile(app_id), look.members(key, app_id), entries, called=look.shown, clean=safe, where=self._where
+            look.profile(app_id), look.members(key, app_id), entries, called=look.shown, clean=safe, where=self.where
         )
         told, cut = fit(map(voices.line, entries), _MOST_CHARS)
         return ShownRecord(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
 
     async def _newest(self, key: str, limit: int, wanted: _Wanted, query: str | None) -> tuple[list[Entry], str]:
-        """The newest matching entries; a word is looked up in the whole transcript, the rest in its newer part."""
-        store = self._host.conversation.store
+        """The newest matching entries: with a ``query`` of the whole transcript, else of its newest 20,000 entries."""
+        store = self.host.conversation.store
         if query:
             cursor = await store.end(key)
             hits = await store.search(query, key, _FARTHEST)
@@ -88,7 +89,7 @@ class RecordQuery:
         found: list[Entry] = []
         try:
             while len(found) < limit:
-                page = await self._host.conversation.store.read(key, cursor, limit - len(found))
+                page = await self.host.conversation.store.read(key, cursor, limit - len(found))
                 found += [entry for entry in page.entries if wanted(entry)]
                 cursor = page.cursor
                 if not page.entries:
@@ -100,11 +101,11 @@ class RecordQuery:
         return found, cursor
 
     def _by(self, member: str | None, key: str) -> _Wanted:
-        """Entries of the members called so; a part of the name will do when nobody has the whole."""
+        """Entries of the members of this name; if there are none, of those whose name contains it."""
         if not member or not member.strip():
             return _anything
         name = member.strip().lstrip("@").casefold()
-        look = self._host.conversation.people.look()
+        look = self.host.conversation.people.look()
         known = look.names_in(key)
         exact = {sender for sender, called in known.items() if name in (called.casefold(), sender.casefold())}
         senders = exact or {sender for sender, called in known.items() if name in called.casefold()}

@@ -1,18 +1,19 @@
-"""What other bots said becomes a turn of this process's bots: out of the record, through nanobot's own bus.
+"""Turns other bots' messages into turns of this process's bots: from the record, over nanobot's own bus.
 
-nanobot drops what bots say. So this is the only way in which a bot causes a turn, whether the platform pushed its
-message or not, and the loop guard stands before it.
+nanobot ignores messages of bots. So this is the only way in which a bot's message causes a turn, whether the platform
+pushed it or not, and the loop guard is asked first.
 """
 
 import logging
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import account_of
 from nanobot_transcript.session_key import split
-from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.gatekeeper import PossibleTurn
+from transcript_channels.nanobot_host.shown_text import safe
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.bot import Bot
@@ -25,54 +26,57 @@ logger = logging.getLogger(__name__)
 _BOT_SAYS: Final = "Another bot of this group says:"
 
 
+@dataclass(slots=True, eq=False)
 class Relaying:
-    """Follows the transcripts for one bot. ``gated``: in mode ``gate`` the gate decides about bots' messages, too."""
+    """Follows the transcripts for one bot. ``gated``: the gate decides about bots' messages, too, in chats with mode
+    ``gate``.
+    """
 
-    def __init__(self, host: "Host", bot: "Bot", *, gated: bool) -> None:
-        self._host: Host = host
-        self._bot: Bot = bot
-        self._gated: bool = gated
+    host: "Host"
+    bot: "Bot"
+    _: KW_ONLY
+    gated: bool
 
     async def run(self) -> None:
-        """Hand on what comes, without end. Returns at once when that is switched off."""
-        conversation = self._host.conversation
-        relay = conversation.relay(conversation.profile(self._bot.app_id), seen=self._bot.turns.began)
+        """Hand messages on, without end. Returns at once when relaying is switched off."""
+        conversation = self.host.conversation
+        relay = conversation.relay(conversation.profile(self.bot.app_id), seen=self.bot.turns.began)
         relay.on_stop = self._stopped
         await relay.run(self._take)
 
     def _stopped(self, session_key: str, entry: Entry, reason: str) -> None:
         if self._chat_of(session_key) is not None:
-            self._host.gatekeeper.decider(self._bot.app_id).stopped(session_key, entry, reason)
+            self.host.gatekeeper.decider(self.bot.app_id).stopped(session_key, entry, reason)
 
     async def _take(self, session_key: str, entry: Entry) -> None:
         try:
             chat_id = self._chat_of(session_key)
             if chat_id is None:
                 return
-            turn = PossibleTurn(self._bot, session_key, entry, partial(self._begin, chat_id, entry), recorded=True)
-            if self._gated and self._host.conversation.policy.gates(chat_id):
-                await self._host.gatekeeper.admit(turn)
+            turn = PossibleTurn(self.bot, session_key, entry, partial(self._begin, chat_id, entry), recorded=True)
+            if self.gated and self.host.conversation.policy.gates(chat_id):
+                await self.host.gatekeeper.admit(turn)
             else:
-                await self._host.gatekeeper.relay(turn)
+                await self.host.gatekeeper.relay(turn)
         except Exception:
-            logger.exception("%s could not be handed on", entry.get("message_id"))
+            logger.exception("The bot's message %s could not be handed to nanobot", entry.get("message_id"))
 
     def _chat_of(self, session_key: str) -> str | None:
         """The chat, if the bot sits in it and may answer there."""
-        may = self._host.conversation.shares(session_key) and self._host.sits_in(self._bot, session_key)
+        may = self.host.conversation.shares(session_key) and self.host.sits_in(self.bot, session_key)
         return split(session_key)[1] if may else None
 
     async def _begin(self, chat_id: str, entry: Entry, admitted: bool) -> None:
-        channel = self._bot.channel()
+        channel = self.bot.channel()
         if admitted and channel is not None:
             session = _session(channel, chat_id, entry)
-            self._bot.turns.confirm(entry["message_id"] or "", session)
-            await self._host.forgetting.before_turn(session)
+            self.bot.turns.confirm(entry["message_id"] or "", session)
+            await self.host.forgetting.before_turn(session)
             await publish(channel, chat_id, entry)
 
 
 async def publish(channel: Any, chat_id: str, entry: Entry) -> None:
-    """Put a bot's message on nanobot's bus, as the channel does with a person's; the answer goes to its place."""
+    """Put a bot's message on nanobot's bus, as the channel does with a person's; the answer goes where it was said."""
     from nanobot.bus.events import InboundMessage
 
     metadata = {
@@ -89,7 +93,7 @@ async def publish(channel: Any, chat_id: str, entry: Entry) -> None:
         channel=channel.name,
         sender_id=account_of(entry) or str(entry["sender"]),
         chat_id=chat_id,
-        # With a line before it nothing a bot says can be one of nanobot's commands.
+        # nanobot takes a message for a command by how it begins; with this line first, no bot can give one.
         content=f"{_BOT_SAYS}\n{safe(entry['content'])}",
         metadata=metadata,
         session_key_override=_session(channel, chat_id, entry),
@@ -98,6 +102,6 @@ async def publish(channel: Any, chat_id: str, entry: Entry) -> None:
 
 
 def _session(channel: Any, chat_id: str, entry: Entry) -> str:
-    """The session to which nanobot would give the message."""
+    """The key of the session that nanobot would choose for the message."""
     topic = f":{entry.get('root_id') or entry['message_id']}" if channel.config.topic_isolation else ""
     return f"{channel.name}:{chat_id}{topic}"

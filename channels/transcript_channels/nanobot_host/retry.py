@@ -1,4 +1,4 @@
-"""Asking again for what the platform did not tell at the start, ever more seldom, until it does."""
+"""Retries what the platform did not answer at the start, at growing intervals, until it does."""
 
 import logging
 import threading
@@ -10,11 +10,13 @@ __all__ = ["PlatformQuestions"]
 
 logger = logging.getLogger(__name__)
 
-_DELAYS: Final = (5.0, 15.0, 60.0, 300.0, 1800.0)  # seconds; the last one again and again
+_DELAYS: Final = (5.0, 15.0, 60.0, 300.0, 1800.0)
 
 
 class PlatformQuestions:
-    """Questions that wait in threads of their own, because the SDK has no time limit. One for each name at a time."""
+    """Retries questions, at most one for each name at a time. Each has a thread of its own, because the SDK's calls
+    block and have no timeout. ``delays`` in seconds; the last one repeats.
+    """
 
     def __init__(self, delays: Sequence[float] = _DELAYS) -> None:
         self.delays: Sequence[float] = delays

@@ -1,7 +1,7 @@
-"""The places where the plugin takes hold of nanobot, and whether the installed one has them.
+"""The places where the plugin hooks into nanobot, and whether the installed nanobot has them.
 
 Nothing is started or changed here. Importing this module imports nothing of nanobot; ``check_seams`` imports
-nanobot's Feishu channel (half a second), not the Feishu SDK.
+nanobot's Feishu channel (half a second), but not the Feishu SDK.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 __all__ = ["ENTRY_POINT", "SUPPORTED", "TRIED", "SeamFinding", "check_seams", "describe", "is_supported", "untried"]
 
 SUPPORTED: Final = "nanobot-ai>=0.3.0,<1"
-"""What the plugin starts to work with: beyond ``TRIED`` its places decide, and not the number."""
+"""The versions with which the plugin starts. For versions that are not in ``TRIED``, the seams decide what works."""
 
 TRIED: Final = ("0.3.0", "0.3.5")
 ENTRY_POINT: Final = ("nanobot.tools", "group_transcript")
@@ -26,15 +26,15 @@ _FIX: Final = (
 )
 _TOOL: Final = "nanobot.agent.tools.base:Tool"
 _OURS: Final = frozenset({"name", "description", "parameters", "execute", "read_only", "runtime_context_provider"})
-"""What the plugin's tool has of its own: another abstract method would be left without a body."""
+"""What the plugin's tool implements: a further abstract method of ``Tool`` would be left without a body."""
 
 _ALL_PARTS: Final = ("config",)
-"""What every part of our channel class needs, whatever it does: it says whose channel it is."""
+"""Attributes that every part of our channel class needs: ``config`` says whose channel it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeamFinding:
-    """Whether one ability of the plugin finds what it needs. ``missing`` names what is not there."""
+    """Whether one ability of the plugin finds what it needs in nanobot. ``missing`` names what is not there."""
 
     ability: str
     severity: Literal["ok", "error"]
@@ -45,6 +45,10 @@ class SeamFinding:
 
 @dataclass(frozen=True, slots=True)
 class _Ability:
+    """What one ability ``needs`` of others, and of nanobot: ``methods`` and ``attributes`` of the channel class, and
+    ``names`` as ``module:attribute``. ``lost`` says what does not work without it.
+    """
+
     name: str
     lost: str
     methods: tuple[str, ...] = ()
@@ -172,7 +176,7 @@ def is_supported(found: str) -> bool:
 
 
 def untried(found: str, findings: Sequence[SeamFinding]) -> str:
-    """What to know of a version of nanobot that was not tried with this plugin; an empty text for one that was."""
+    """A sentence about a version of nanobot that was not tried with this plugin; empty for one that was."""
     if found.partition("+")[0] in TRIED:
         return ""
     lacking = ", ".join(finding.ability for finding in findings if finding.severity != "ok")
@@ -181,7 +185,7 @@ def untried(found: str, findings: Sequence[SeamFinding]) -> str:
 
 
 def describe() -> dict[str, str]:
-    """Versions of what the plugin works with, ``""`` for what is not installed, and its entry point."""
+    """The versions of the packages involved (``""`` if one is not installed), and the plugin's entry point."""
     found = {name: _version(name) for name in ("nanobot-transcript", "nanobot-ai", "lark-oapi")}
     group, name = ENTRY_POINT
     points = [point.value for point in entry_points(group=group) if point.name == name]

@@ -1,14 +1,13 @@
-"""What was taken back from the record is also taken out of nanobot's sessions, so that no prompt to come replays it.
+"""Removes recalled and erased messages from nanobot's sessions, so that no later prompt repeats them.
 
-nanobot asks its session manager for the session at the beginning of every turn, before it puts the prompt together, and
-saves it at the end. There the plugin looks whether anything was taken back since the session was last seen to be clean,
-by whomever: this process, another bot's, or a command. Such a message is searched for in the session itself: where it
-was shown it stands under its id, and where it was a turn or an answer its id was written beside it. What a model has
-made of it stays.
+nanobot gets the session from its session manager at the beginning of every turn, before it builds the prompt, and saves
+it at the end. At both points the plugin checks whether anything was recalled since the session was last known to be
+clean, by this process, another bot's, or a command. If so, it looks for the message in the session and empties it. What
+a model made of it stays.
 
-A session is a list of dictionaries. What a turn was shown stands in their texts, one line of JSON that begins with the
-message's id for each message. A person's message that was a turn of its own, and the bot's answer, stand there without
-their ids; these are written beside them, under a key that nanobot keeps and never sends to a model.
+A session is a list of dictionaries. What a turn was shown stands in their texts, one line of JSON per message, which
+begins with the message's id. A person's message that was itself a turn, and the bot's answer, stand there without ids;
+these are added under a key of ours, which nanobot keeps and never sends to a model.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from nanobot_transcript.store.contract import Changes
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns.addressees import id_at
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.context import shown_id
+from transcript_channels.nanobot_host.shown_text import shown_id
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks, digest
 
 __all__ = ["Forgetting", "forget", "ids_in", "write_ids"]
@@ -49,13 +48,15 @@ _QUOTE_END: Final = "]\n"
 _LONGEST_QUOTE: Final = len(_QUOTE) + 203 + len(_QUOTE_END)  # nanobot cuts a quoted text at 200 characters and "..."
 
 Ask: TypeAlias = Callable[[], Any]
-"""Asks the record something."""
+"""A question to the record."""
 
 Looking: TypeAlias = Generator[Ask, Any, None]
+"""A check that yields its questions to the record and is sent the answers. So the same check runs at once where the
+record is near, and in steps beside the event loop where answers come over a network."""
 
 
 class Forgetting:
-    """Keeps the sessions of this process's bots clean. Nothing here ever raises into nanobot."""
+    """Keeps the sessions of this process's bots free of recalled messages. Nothing here ever raises into nanobot."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Forgetting:
         *,
         is_far: bool = False,
     ) -> None:
-        """``is_far``: the record may have to be waited for, as over a network."""
+        """``is_far``: asking the record may take a while, as over a network."""
         self._is_far: bool = is_far
         self._store: GroupTranscriptStore = store
         self._watermarks: Watermarks = watermarks
@@ -78,7 +79,7 @@ class Forgetting:
         self._tasks: set[asyncio.Task[bool]] = set()
 
     def attend(self, sessions: Any) -> None:
-        """Look at each session that nanobot's session manager hands out or saves, from now on."""
+        """From now on check each session that nanobot's session manager returns or saves."""
         if sessions is None or getattr(sessions, _ATTENTIVE, False):
             return
         self._sessions = sessions
@@ -91,12 +92,12 @@ class Forgetting:
 
         sessions.get_or_create = get_or_create
         sessions.save = self._saving(sessions.save)
-        if hasattr(sessions, "save_runtime_checkpoint"):  # newer versions: what a turn is in the middle of
+        if hasattr(sessions, "save_runtime_checkpoint"):  # newer versions save in the middle of a turn, too
             sessions.save_runtime_checkpoint = self._saving(sessions.save_runtime_checkpoint)
         setattr(sessions, _ATTENTIVE, True)
 
     def _saving(self, save: Callable[..., None]) -> Callable[..., None]:
-        """``save`` for a session, without what was taken back while its turn ran."""
+        """``save``, after removing what was recalled while the turn ran."""
 
         def saving(session: Any, *args: Any, **options: Any) -> None:
             self.look(session.key, session, keep=False)
@@ -105,7 +106,7 @@ class Forgetting:
         return saving
 
     def recalled(self, message_id: str) -> None:
-        """To be called off the loop: clean the sessions that hold a message at once, not only when they are used."""
+        """Clean the sessions that hold this message now, and not when they are used next. To be called in a thread."""
         loop, sessions = self._loop(), self._sessions
         if sessions is None or loop is None or not loop.is_running():
             return
@@ -113,12 +114,12 @@ class Forgetting:
             loop.call_soon_threadsafe(self._have_cleaned, key)
 
     async def before_turn(self, key: str) -> None:
-        """Clean a session that nanobot is about to ask for, where that takes longer than asking for it may."""
+        """Clean a session before nanobot gets it, where that takes too long to be done while nanobot gets it."""
         if self._is_far:
             await self.is_clean(key)
 
     async def is_clean(self, key: str) -> bool:
-        """Look at a session now; False when something that was taken back may still stand in it."""
+        """Clean a session now; False when something recalled may still be in it."""
         if self._sessions is None:
             return True
         return await self._look_behind(key, self._sessions.get_or_create(key))
@@ -128,10 +129,10 @@ class Forgetting:
         return ids_in(self._sessions.get_or_create(key)) if self._sessions is not None else set()
 
     def look(self, key: str, session: Any, *, keep: bool = True) -> bool:
-        """Take out of a session what was taken back since it was checked; False when that was not possible, or is done
-        in a moment, because the record may be far away.
+        """Remove from a session what was recalled since it was checked. False when that failed, or will be done in a
+        moment because the record is far away.
 
-        Without ``keep`` the session is not saved: its caller is about to.
+        Without ``keep`` the session is not saved: its caller is about to do so.
         """
         if not self._is_far:
             return self._look_now(key, session, keep=keep)
@@ -152,7 +153,7 @@ class Forgetting:
         return True
 
     async def _look_behind(self, key: str, session: Any) -> bool:
-        """The same for event loops: what the record is asked may take a while."""
+        """``look`` for event loops, which waits for the record."""
         if not self._is_far:
             return self._look_now(key, session, keep=True)
         try:
@@ -171,7 +172,7 @@ class Forgetting:
         task.add_done_callback(self._tasks.discard)
 
     def _looking(self, key: str, session: Any, *, keep: bool) -> Looking:
-        """Gives what the record is to be asked, and is given the answers."""
+        """The check of one session."""
         for mark in [self._watermarks.load(app_id, key) for app_id in self._app_ids()]:
             if mark is not None and mark.chat:
                 yield from self._looking_at(key, session, mark, keep=keep)
@@ -197,7 +198,7 @@ class Forgetting:
         if not (changes.hidden or changes.erased):
             return False
         hidden = {shown_id(message_id) for message_id in changes.hidden}
-        asked = ids_in(session)  # what comes in while the record answers is as new as that
+        asked = ids_in(session)  # once: what is added while the record answers is newer than what was recalled
         held = yield partial(self._store.get_many, chat, asked)
         parents = {message_id: parent for message_id, entry in held.items() if (parent := id_at(entry, "reply_to"))}
         there, known = set(held), asked | set(parents.values())
@@ -227,7 +228,7 @@ _ParentOf = Callable[[str], str | None]
 
 
 def write_ids(session: Any, mark: Watermark) -> None:
-    """Write beside the newest turns and answers of a session which messages of the group they are."""
+    """Add the ids of the group's messages to the newest turns and answers of a session, which nanobot keeps without."""
     newest: list[dict[str, Any]] = session.messages[-_NEWEST:]
     known = {message.get(_ID) for message in newest}
     for role, digests in (("user", mark.turns), ("assistant", mark.answers)):
@@ -243,7 +244,7 @@ def write_ids(session: Any, mark: Watermark) -> None:
 
 
 def ids_in(session: Any) -> set[str]:
-    """The messages of the group that a session holds, also those that were emptied."""
+    """The ids of the group's messages that a session holds, including emptied ones."""
     found: set[str] = set()
 
     def note(message_id: str) -> bool:
@@ -257,9 +258,9 @@ def ids_in(session: Any) -> set[str]:
 def forget(session: Any, is_gone: _IsGone, parent_of: _ParentOf = lambda message_id: None) -> bool:
     """Empty the messages that are gone; True when the session has changed.
 
-    ``parent_of`` tells which message a turn replies to, because nanobot puts a quotation of it before the turn's text.
-    What a provider keeps of the conversation by itself is dropped, also when the session was emptied before: the turn
-    that ran meanwhile may have brought it along again.
+    ``parent_of`` tells which message a turn replies to: nanobot quotes it before the turn's text. The state that a
+    provider keeps of the conversation is dropped, even when the session was emptied before: a turn that ran meanwhile
+    may have restored it.
     """
     gone = _Gone(cache(is_gone))
     changed = False
@@ -276,7 +277,7 @@ def forget(session: Any, is_gone: _IsGone, parent_of: _ParentOf = lambda message
 
 
 class _Gone:
-    """Empties lines; ``found`` tells whether any of the messages was there at all."""
+    """Empties the lines of messages that are gone; ``found`` is True once there was one."""
 
     def __init__(self, is_gone: _IsGone) -> None:
         self._is_gone: _IsGone = is_gone
@@ -296,7 +297,7 @@ class _Gone:
         return bool(changed)
 
     def _cleaned(self, value: Any) -> Any:
-        """The value without these lines; the same object when there are none."""
+        """The value with these lines emptied; the same object when there are none."""
         if isinstance(value, str):
             cleaned = _LINE.sub(self._line, value) if _BEGINNING in value else value
             return value if cleaned == value else cleaned
@@ -317,7 +318,7 @@ class _Gone:
 
 
 def _forget_own(message: dict[str, Any], gone: _Gone) -> bool:
-    """Empty a turn or an answer; what the turn was shown beside it stays."""
+    """Empty a turn or an answer; the context that nanobot put behind a turn stays."""
     if not gone.has(message.get(_ID)) or _own_text(message) == _GONE:
         return False
     content, context = message.get("content"), _context(message)
@@ -325,14 +326,14 @@ def _forget_own(message: dict[str, Any], gone: _Gone) -> bool:
         message["content"] = [{"type": "text", "text": _GONE}, *content[len(content) - len(context) :]]
     else:
         message["content"] = "\n\n".join([_GONE, *context])
-    if not message.get("tool_calls"):  # with them a provider may insist on its thoughts
+    if not message.get("tool_calls"):  # some providers require the reasoning that led to a tool call
         for key in _THOUGHTS:
             message.pop(key, None)
     return True
 
 
 def _forget_quote(message: dict[str, Any], gone: _Gone, parent_of: _ParentOf) -> bool:
-    """Empty what nanobot quotes of the message a turn replies to."""
+    """Empty nanobot's quotation of the message that a turn replies to."""
     content, message_id = message.get("content"), message.get(_ID)
     if not isinstance(content, str) or not content.startswith(_QUOTE) or not isinstance(message_id, str):
         return False
@@ -355,7 +356,7 @@ def _own_text(message: Mapping[str, Any]) -> str:
 
 
 def _context(message: Mapping[str, Any]) -> list[Any]:
-    """What nanobot put behind a message: one text behind a text, blocks behind blocks."""
+    """What nanobot appended to a message: one text to a text, blocks to blocks."""
     content, marker = message.get("content"), message.get(_MARKER)
     if not isinstance(marker, dict):
         return []

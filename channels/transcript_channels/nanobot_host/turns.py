@@ -1,4 +1,4 @@
-"""Messages that become turns of a bot: of which session, and with which hop and claim they are answered."""
+"""Messages that become turns of a bot: their session, and the hop and claim of their answers."""
 
 import asyncio
 import logging
@@ -23,8 +23,8 @@ _ANSWERS: Final = 1024
 class Turns:
     """Message id → session key, for the newest messages that were handed to the agent.
 
-    A message is *expected* from the moment it is received until nanobot decided, so that a turn that runs in between
-    does not show it as something that was said by others.
+    A message is *expected* from the moment it is received until nanobot has decided. Otherwise a turn that runs in
+    between would be shown it as something that others said, and then be given it again as a turn.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Turns:
         self._mutex: threading.Lock = threading.Lock()
 
     def expect(self, message_id: str, session_key: str) -> None:
-        """The message will presumably become a turn of this session."""
+        """The message will probably become a turn of this session."""
         with self._mutex:
             self._sessions.setdefault(message_id, session_key)
             self._trim()
@@ -56,7 +56,7 @@ class Turns:
         return message_id in self._decided
 
     def session_of(self, message_id: str | None) -> str | None:
-        """The session whose turn the message is, None when it is nobody's."""
+        """The session whose turn the message is; None if it is none."""
         return self._sessions.get(message_id) if message_id else None
 
     def _trim(self) -> None:
@@ -95,9 +95,9 @@ class Answers:
         self._holding: set[asyncio.Task[None]] = set()
 
     def expect(self, message_id: str, hop: int, objection: Objects | None = None) -> None:
-        """An answer to this message will be a turn of ``hop``.
+        """An answer to this message will be bot turn number ``hop`` in a row.
 
-        ``objection`` is asked right before the answer's first words go out: why they must not, or None.
+        ``objection`` is asked right before the answer's first words go out.
         """
         self._expected[message_id] = _Expected(hop, objection=objection)
         self._expected.move_to_end(message_id)
@@ -113,19 +113,19 @@ class Answers:
         holding.add_done_callback(self._holding.discard)
 
     def drop(self, message_id: str) -> None:
-        """There will be no answer: another bot may give it."""
+        """There will be no answer; the claim is released, so that another bot may answer."""
         expected = self._expected.pop(message_id, None)
         if expected is not None and expected.claim is not None and expected.claim.open:
             _release(expected.claim)
             expected.sent.set()
 
     def hop_of(self, message_id: str | None) -> int | None:
-        """The hop of an answer to this message; None when nobody has counted it."""
+        """The hop of an answer to this message; None if it was not expected."""
         expected = self._expected.get(message_id) if message_id else None
         return expected.hop if expected is not None else None
 
     async def objection(self, message_id: str | None) -> Objection | None:
-        """Why nothing may be said to this message any more; None when it may."""
+        """Why this message must not be answered any more; None if it may be."""
         expected = self._expected.get(message_id) if message_id else None
         if expected is None or expected.sent.is_set():
             return None
@@ -144,7 +144,7 @@ class Answers:
 
 
 async def _hold(claim: Claim, sent: asyncio.Event) -> None:
-    """Renew the claim until the answer is out; the claim itself ends that when it takes for ever."""
+    """Renew the claim until the answer is out. A claim renews itself only for so long, so this ends in any case."""
     async with claim:
         await sent.wait()
 
@@ -152,5 +152,5 @@ async def _hold(claim: Claim, sent: asyncio.Event) -> None:
 def _release(claim: Claim) -> None:
     try:
         claim.release()
-    except StoreError as error:  # it runs out by itself
-        logger.warning("A claim could not be released: %s", error)
+    except StoreError as error:
+        logger.warning("A claim could not be released and will expire: %s", error)

@@ -1,7 +1,6 @@
 """How far each of nanobot's sessions has been told what was said in its group.
 
-One mark for each bot and session; a restart of the gateway finds it again, because nanobot's session, in which the
-lines stand, outlives the restart too.
+There is one mark for each bot and session. It is kept across restarts, as nanobot keeps the session that was told.
 """
 
 import hashlib
@@ -70,15 +69,15 @@ class Watermark:
         return message_id in self.told or message_id in self.turns or message_id in self.answers
 
 
+@dataclass(slots=True, eq=False)
 class Watermarks:
-    """The marks of all sessions of the bots of this process. For event loops, if its ``marks`` are."""
+    """The marks of all sessions of this process's bots. May be used on an event loop if ``marks`` may."""
 
-    def __init__(self, marks: Marks) -> None:
-        self._marks: Marks = marks
-        self._unreadable: bool = False
-        self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
-        self._mutex: threading.Lock = threading.Lock()
-        self._changing: threading.RLock = threading.RLock()
+    marks: Marks
+    _unreadable: bool = field(default=False, init=False)
+    _cache: OrderedDict[tuple[str, str], Watermark] = field(default_factory=OrderedDict, init=False)
+    _mutex: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _changing: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     def load(self, app_id: str, session_key: str) -> Watermark | None:
         """The mark of a session; None when it was told nothing yet."""
@@ -91,9 +90,8 @@ class Watermarks:
         return mark
 
     def change(self, app_id: str, session_key: str, change: Callable[[Watermark | None], Watermark | None]) -> None:
-        """Put what ``change`` makes of the mark in its place, or nothing; nobody else changes it meanwhile.
-
-        The loop moves a mark on while a thread notes an answer in it.
+        """Replace a mark by what ``change`` makes of it; None leaves it. Locked: the event loop moves a mark on while a
+        thread notes an answer in it.
         """
         with self._changing:
             mark = change(self.load(app_id, session_key))
@@ -101,7 +99,7 @@ class Watermarks:
                 self.save(app_id, session_key, mark)
 
     def save(self, app_id: str, session_key: str, mark: Watermark) -> None:
-        """Keep a mark, in memory even when the disk refuses."""
+        """Keep a mark; when it cannot be written, in memory only."""
         name = (app_id, session_key)
         self._keep(name, mark)
         document: dict[str, Any] = {"app_id": app_id, "session": session_key, "cursor": mark.cursor}
@@ -109,14 +107,14 @@ class Watermarks:
         document |= {"turns": dict(mark.turns), "answers": dict(mark.answers)}
         document |= {"told": list(mark.told), "waiting": list(mark.waiting), "members": mark.members}
         try:
-            self._marks.put(KIND, document, *name)
+            self.marks.put(KIND, document, *name)
         except StoreError as error:
             logger.warning("A session's read position is kept only until the next restart: %s", error)
 
     def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
         """The sessions of these bots that hold a message, as far as their newest messages tell."""
         wanted, found = set(app_ids), []
-        for document in self._marks.each(KIND):
+        for document in self.marks.each(KIND):
             if document.get("app_id") not in wanted:
                 continue
             mark, session_key = _mark(document), document.get("session")
@@ -126,11 +124,11 @@ class Watermarks:
 
     def prune(self, keep: int = _FILES) -> int:
         """Remove the marks of the sessions that were quiet longest; returns how many."""
-        return self._marks.prune(KIND, keep)
+        return self.marks.prune(KIND, keep)
 
     def _found(self, name: tuple[str, str]) -> Watermark | None:
         try:
-            document = self._marks.get(KIND, *name)
+            document = self.marks.get(KIND, *name)
         except StoreError as error:
             level = logging.DEBUG if self._unreadable else logging.WARNING  # it is asked again and again
             logger.log(level, "A session's read position cannot be read: %s", error)
@@ -148,7 +146,7 @@ class Watermarks:
 
 
 def digest(text: str) -> str:
-    """A short fingerprint by which a text is found again without being kept; spaces and line ends do not count."""
+    """A short hash by which a text is recognised without being kept; white space does not count."""
     return hashlib.sha256("".join(text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -6,14 +6,25 @@ It knows nothing of the rest of this product, so that it cannot agree with the p
 
 from transcript_channels.simulator import scopes
 from transcript_channels.simulator.changes import Notice
-from transcript_channels.simulator.connections import ClientConfig, Connection
-from transcript_channels.simulator.delivery import Attempt, Push
+from transcript_channels.simulator.connections import ClientConfig
 from transcript_channels.simulator.faults import Fault
 from transcript_channels.simulator.model import ModelRequest, Reply, ScriptedModel, ToolCall
 from transcript_channels.simulator.rest import Call
 from transcript_channels.simulator.simulator import FeishuSimulator
 from transcript_channels.simulator.webhooks import Webhook
-from transcript_channels.simulator.world import App, Card, Chat, Member, Mention, Message, Person, Reaction
+from transcript_channels.simulator.world import (
+    App,
+    Attempt,
+    Card,
+    Chat,
+    Connection,
+    Member,
+    Mention,
+    Message,
+    Person,
+    Push,
+    Reaction,
+)
 
 __all__ = [
     "App",

@@ -1,4 +1,4 @@
-"""Waiting until something on the platform is so, and being told what happens."""
+"""Waiting for a condition on the platform, and being told what happens there."""
 
 # ruff: noqa: ASYNC109 - callers give a deadline in seconds; the waits themselves use asyncio.timeout
 

@@ -1,4 +1,4 @@
-"""From what somebody writes to what the platform keeps: content plus mentions."""
+"""Turns what somebody writes into what the platform keeps: content plus mentions."""
 
 import json
 import re

@@ -5,21 +5,20 @@ import json
 import logging
 import random
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from transcript_channels.simulator import frames, ids
-from transcript_channels.simulator.world import App, World
+from transcript_channels.simulator import frames
+from transcript_channels.simulator.world import App, Connection, World
 
 if TYPE_CHECKING:
     from transcript_channels.simulator.changes import Changes
     from transcript_channels.simulator.delivery import Delivery
 
-__all__ = ["MAX_CONNECTIONS", "ClientConfig", "Connection", "Gate", "Refusal"]
+__all__ = ["MAX_CONNECTIONS", "ClientConfig", "Gate", "Refusal"]
 
 logger = logging.getLogger(__name__)
 
@@ -64,40 +63,6 @@ class Refusal:
     auth_code: int | None = None
     app: App | None = None
     times: int = 1
-
-
-@dataclass(eq=False)
-class Connection:
-    """One open socket of an app's client."""
-
-    app: App
-    socket: web.WebSocketResponse
-    request: web.Request
-    connection_id: str
-    service: int
-    pings: int = 0
-    opened_ms: int = field(default_factory=ids.now_ms)
-    outbox: "asyncio.Queue[tuple[bytes, Callable[[], None] | None]]" = field(default_factory=asyncio.Queue)
-
-    def send(self, frame: frames.Frame, sent: Callable[[], None] | None = None) -> None:
-        """Queue a frame; ``sent`` is called once it is with the operating system."""
-        self.outbox.put_nowait((frame.encode(), sent))
-
-    async def write(self) -> None:
-        """Send what is queued, in order, until the socket closes."""
-        while True:
-            data, sent = await self.outbox.get()
-            await self.socket.send_bytes(data)
-            if sent is not None:
-                sent()
-
-    def abort(self) -> None:
-        """Cut the line without a closing handshake."""
-        if self.request.transport is not None:
-            self.request.transport.abort()
-
-    def __repr__(self) -> str:
-        return f"Connection({self.app.name!r}, {self.connection_id})"
 
 
 class Gate:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transcript_channels.simulator.changes import Notice
-from transcript_channels.simulator.delivery import Push
 from transcript_channels.simulator.simulator import FeishuSimulator
-from transcript_channels.simulator.world import App, Chat, Member, Message, Person
+from transcript_channels.simulator.world import App, Chat, Member, Message, Person, Push
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

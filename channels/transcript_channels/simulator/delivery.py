@@ -1,85 +1,24 @@
-"""Telling apps what happened: who is told, pushing, acknowledgements, and pushing again."""
+"""Pushes events to apps: which apps are told, acknowledgements, and pushing again."""
 
 import asyncio
 import base64
 import json
 import logging
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from transcript_channels.simulator import frames, ids, scopes, views, wire
 from transcript_channels.simulator.webhooks import Poster, Webhook
-from transcript_channels.simulator.world import App, Message, Person
+from transcript_channels.simulator.world import App, Attempt, Connection, Message, Person, Push
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from transcript_channels.simulator.changes import Changes
-    from transcript_channels.simulator.connections import Connection
     from transcript_channels.simulator.webhooks import Answered
 
-__all__ = ["Attempt", "Delivery", "Push", "is_told_of"]
+__all__ = ["Delivery", "is_told_of"]
 
 logger = logging.getLogger(__name__)
-
-State = Literal["waiting", "sending", "acked", "gave_up"]
-
-
-@dataclass(eq=False, slots=True)
-class Attempt:
-    """One time an event was sent. ``code`` is the acknowledgement (200, 500; of a webhook the HTTP status), or None
-    when none came.
-    """
-
-    connection: "Connection | Webhook"
-    frame_id: str
-    sent_ms: int = 0
-    code: int | None = None
-    acked_ms: int | None = None
-
-
-@dataclass(eq=False, slots=True)
-class Push:
-    """An event on its way to one app.
-
-    ``state``: ``waiting`` for a connection, ``sending`` (sent, or waiting to be sent again), ``acked``,
-    ``gave_up``.
-    """
-
-    app: App
-    event_type: str
-    event_id: str
-    payload: bytes
-    message: Message | None = None
-    retried: bool = True
-    state: State = "waiting"
-    attempts: list[Attempt] = field(default_factory=list)
-    failures: int = 0
-    response: dict[str, Any] | None = None
-    """What the app answered to a callback (``card.action.trigger``)."""
-
-    @property
-    def event(self) -> dict[str, Any]:
-        """The event as the app got it."""
-        return json.loads(self.payload)
-
-    @property
-    def acked(self) -> bool:
-        """True once the app said 200."""
-        return self.state == "acked"
-
-    @property
-    def settled(self) -> bool:
-        """True when nothing more happens by itself: acknowledged, given up, or waiting for a connection."""
-        return self.state != "sending"
-
-    @property
-    def ack_code(self) -> int | None:
-        """The newest acknowledgement; None when none has come."""
-        return next((attempt.code for attempt in reversed(self.attempts) if attempt.code is not None), None)
-
-    def __repr__(self) -> str:
-        return f"Push({self.event_type} to {self.app.name}: {self.state} after {len(self.attempts)})"
 
 
 def is_told_of(app: App, message: Message) -> bool:
@@ -207,7 +146,7 @@ class Delivery:
             self._timers[attempt] = loop.call_later(self.ack_timeout, self._failed, push, attempt)
         self._changes.tell("push", push)
 
-    def acknowledged(self, connection: "Connection", frame: frames.Frame) -> None:
+    def acknowledged(self, connection: Connection, frame: frames.Frame) -> None:
         """An acknowledgement came in. One that is too late is noted, and the event is still pushed again."""
         found = self._attempts.get(frame.headers.get("message_id", ""))
         if found is None:
@@ -248,12 +187,12 @@ class Delivery:
         self._timers.pop(push, None)
         self._send(push)
 
-    def opened(self, connection: "Connection") -> None:
+    def opened(self, connection: Connection) -> None:
         """A client connected: it gets what has been waiting for its app."""
         for push in self._waiting.pop(connection.app, []):
             self._send(push)
 
-    def closed(self, connection: "Connection") -> None:
+    def closed(self, connection: Connection) -> None:
         """A connection is gone: what was under way on it counts as not acknowledged."""
         lost = [found for found in self._in_flight.values() if found[1].connection is connection]
         for push, attempt in lost:

@@ -1,7 +1,7 @@
 """Identifiers in the shapes of the platform.
 
-What one member looks like to one app is derived, not drawn: the same person has the same ``open_id`` for an
-app in every run in which the app's id and the person's key are the same, and another one for every other app.
+The ids of members are derived, not random: a person has the same ``open_id`` for an app in every run in which the
+app's id and the person's key are the same, and another one for every other app.
 """
 
 import hashlib
@@ -50,9 +50,7 @@ def user_id(member_key: str) -> str:
 
 
 def new_app_id() -> str:
-    """``cli_a`` and 15 hex digits; drawn, because clients cache tokens by app id for the life of their
-    process.
-    """
+    """``cli_a`` and 15 hex digits; random, because clients cache tokens by app id for the life of their process."""
     return "cli_a" + uuid.uuid4().hex[:15]
 
 

@@ -1,4 +1,4 @@
-"""What happens on the platform when somebody acts: the world changes, and those concerned are told."""
+"""Actions on the platform: each changes the world and pushes events to the apps concerned."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from transcript_channels.simulator import ids, views
 from transcript_channels.simulator.changes import Changes
-from transcript_channels.simulator.delivery import Delivery, Push, is_told_of
+from transcript_channels.simulator.delivery import Delivery, is_told_of
 from transcript_channels.simulator.world import (
     App,
     Card,
@@ -15,6 +15,7 @@ from transcript_channels.simulator.world import (
     Mention,
     Message,
     Person,
+    Push,
     Reaction,
     World,
 )
@@ -39,13 +40,13 @@ class Draft:
     forwarded: Sequence[Message] = ()
 
 
+@dataclass(eq=False, slots=True)
 class Platform:
     """The actions, the same whether a person acts in a test or an app over REST."""
 
-    def __init__(self, world: World, changes: Changes, delivery: Delivery) -> None:
-        self.world = world
-        self.changes = changes
-        self.delivery = delivery
+    world: World
+    changes: Changes
+    delivery: Delivery
 
     def post(self, chat: Chat, draft: Draft) -> Message:
         """Put a message into a chat and push it to the bots that are told of it."""
@@ -94,14 +95,14 @@ class Platform:
         return [push for push in again if push is not None]
 
     def edit(self, message: Message, content: dict[str, Any], mentions: Sequence[Mention]) -> None:
-        """Give a message another content. Nobody is told: the platform has no event for it."""
+        """Replace a message's content. No app is told: the platform has no event for it."""
         message.content, message.mentions = content, list(mentions)
         message.edits += 1
         message.updated_ms = ids.now_ms()
         self.changes.tell("edit", message)
 
     def recall(self, message: Message) -> list[Push]:
-        """Take a message back and tell the bots that may know of it."""
+        """Recall a message and tell the bots that may know of it."""
         message.recalled = True
         message.updated_ms = ids.now_ms()
         told = [app for app in message.chat.apps if is_told_of(app, message)]
@@ -129,13 +130,13 @@ class Platform:
         self.changes.tell("reaction", message, by=reaction.member.name, emoji=reaction.emoji, what=what)
 
     def join(self, chat: Chat, member: Member, operator: Person | None = None) -> None:
-        """Take a member into a group."""
+        """Add a member to a group."""
         if member not in chat.members:
             chat.members.append(member)
             self._tell_of_member(chat, member, operator, "added")
 
     def leave(self, chat: Chat, member: Member, operator: Person | None = None) -> None:
-        """Put a member out of a group."""
+        """Remove a member from a group."""
         self._tell_of_member(chat, member, operator, "deleted")
         chat.members.remove(member)
 
@@ -160,7 +161,7 @@ class Platform:
             self.replace_card(message, card["data"])
 
     def replace_card(self, message: Message, card: dict[str, Any]) -> None:
-        """Give a message another card."""
+        """Replace a message's card."""
         if message.card is not None:
             message.card.body = card
         else:

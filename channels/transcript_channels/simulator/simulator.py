@@ -12,14 +12,14 @@ from aiohttp import web
 from transcript_channels.simulator import compose, ids
 from transcript_channels.simulator.api import all_routes
 from transcript_channels.simulator.changes import PATIENCE, Changes, Notice
-from transcript_channels.simulator.connections import ClientConfig, Connection, Gate, Refusal
-from transcript_channels.simulator.delivery import Delivery, Push
+from transcript_channels.simulator.connections import ClientConfig, Gate, Refusal
+from transcript_channels.simulator.delivery import Delivery
 from transcript_channels.simulator.faults import Fault, rate_limit_headers
 from transcript_channels.simulator.platform import Draft, Platform
 from transcript_channels.simulator.rest import Call, Rest
 from transcript_channels.simulator.tokens import Tokens
 from transcript_channels.simulator.webhooks import Webhook
-from transcript_channels.simulator.world import App, Chat, Member, Message, Person, Reaction, World
+from transcript_channels.simulator.world import App, Chat, Connection, Member, Message, Person, Push, Reaction, World
 
 __all__ = ["FeishuSimulator"]
 
@@ -119,7 +119,7 @@ class FeishuSimulator:
         app_secret: str | None = None,
         scopes: Iterable[str] | None = None,
     ) -> App:
-        """An app with a bot. Its id is drawn unless given; ``scopes`` defaults to ``DEFAULT_SCOPES``."""
+        """An app with a bot. Its id is random unless given; ``scopes`` defaults to ``DEFAULT_SCOPES``."""
         app = App(name, app_id or ids.new_app_id(), app_secret or ids.new_secret())
         if scopes is not None:
             app.scopes = set(scopes)
@@ -138,11 +138,11 @@ class FeishuSimulator:
         return self._world.private_chat(person, app)
 
     def join(self, chat: Chat, member: Member) -> None:
-        """Take a member into a group; subscribers of ``im.chat.member.*.added_v1`` are told."""
+        """Add a member to a group; subscribers of ``im.chat.member.*.added_v1`` are told."""
         self._platform.join(chat, member)
 
     def leave(self, chat: Chat, member: Member) -> None:
-        """Put a member out of a group; subscribers of ``im.chat.member.*.deleted_v1`` are told."""
+        """Remove a member from a group; subscribers of ``im.chat.member.*.deleted_v1`` are told."""
         self._platform.leave(chat, member)
 
     def add_file(self, data: bytes, name: str = "file.bin") -> str:
@@ -152,8 +152,8 @@ class FeishuSimulator:
         return key
 
     async def subscribe(self, app: App, url: str, *, encrypt_key: str = "", verification_token: str = "") -> None:
-        """Push the app's events to an address, which is asked first whether it is the app's. Raises ValueError when it
-        does not answer the challenge within ``ack_timeout`` seconds.
+        """Push the app's events to an address from now on. Raises ValueError when the address does not answer the
+        platform's challenge within ``ack_timeout`` seconds.
         """
         webhook = Webhook(url, encrypt_key, verification_token)
         await self._delivery.poster.challenge(webhook, self._delivery.ack_timeout)
@@ -217,7 +217,7 @@ class FeishuSimulator:
         self._platform.edit(message, content, mentions)
 
     async def recall(self, message: Message, *, wait: bool = True, timeout: float = PATIENCE) -> list[Push]:
-        """The sender takes a message back."""
+        """The sender recalls a message."""
         pushes = self._platform.recall(message)
         if wait:
             await self.settled(pushes, timeout)

@@ -23,7 +23,7 @@ _BLOCK = 16
 
 @dataclass(eq=False, slots=True)
 class Webhook:
-    """Where an app wants its events. With an ``encrypt_key`` they come encrypted and signed."""
+    """Where an app wants its events. With an ``encrypt_key`` they are encrypted and signed."""
 
     url: str
     encrypt_key: str = ""

@@ -1,4 +1,4 @@
-"""JSON as bytes."""
+"""JSON as the simulator sends it."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["encode"]
 
 
 def encode(value: Any) -> bytes:
-    """UTF-8 JSON with characters as they are; lone surrogates, which UTF-8 cannot hold, make it all escapes."""
+    """UTF-8 JSON, not escaped; escaped throughout if there is a lone surrogate, which UTF-8 cannot encode."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,5 +1,11 @@
-"""Who and what exists on the simulated platform. Plain data; nothing here talks to anybody."""
+"""Who and what exists on the simulated platform: members, chats, messages, connections, and events on their way.
 
+One module, because they name each other: an app has connections, and a connection belongs to an app.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,11 +14,26 @@ from transcript_channels.simulator import content, ids, scopes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from transcript_channels.simulator.connections import Connection
-    from transcript_channels.simulator.delivery import Push
+    from aiohttp import web
+
+    from transcript_channels.simulator import frames
     from transcript_channels.simulator.webhooks import Webhook
 
-__all__ = ["App", "Card", "Chat", "Member", "Mention", "Message", "Person", "Reaction", "World"]
+__all__ = [
+    "App",
+    "Attempt",
+    "Card",
+    "Chat",
+    "Connection",
+    "Member",
+    "Mention",
+    "Message",
+    "Person",
+    "Push",
+    "Reaction",
+    "State",
+    "World",
+]
 
 TENANT_KEY = "2ed263bf32cf1651"
 
@@ -106,6 +127,9 @@ class App:
 
 
 Member = Person | App
+
+State = Literal["waiting", "sending", "acked", "gave_up"]
+"""How far an event has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +241,97 @@ class Chat:
 
     def __repr__(self) -> str:
         return f"Chat({self.name!r}, {self.chat_id!r})"
+
+
+@dataclass(eq=False)
+class Connection:
+    """One open socket of an app's client."""
+
+    app: App
+    socket: "web.WebSocketResponse"
+    request: "web.Request"
+    connection_id: str
+    service: int
+    pings: int = 0
+    opened_ms: int = field(default_factory=ids.now_ms)
+    outbox: "asyncio.Queue[tuple[bytes, Callable[[], None] | None]]" = field(default_factory=asyncio.Queue)
+
+    def send(self, frame: "frames.Frame", sent: Callable[[], None] | None = None) -> None:
+        """Queue a frame; ``sent`` is called once the operating system has it."""
+        self.outbox.put_nowait((frame.encode(), sent))
+
+    async def write(self) -> None:
+        """Send what is queued, in order, until the socket closes."""
+        while True:
+            data, sent = await self.outbox.get()
+            await self.socket.send_bytes(data)
+            if sent is not None:
+                sent()
+
+    def abort(self) -> None:
+        """Cut the line without a closing handshake."""
+        if self.request.transport is not None:
+            self.request.transport.abort()
+
+    def __repr__(self) -> str:
+        return f"Connection({self.app.name!r}, {self.connection_id})"
+
+
+@dataclass(eq=False, slots=True)
+class Attempt:
+    """One time an event was sent. ``code`` is the acknowledgement (200, 500; of a webhook the HTTP status), or None
+    when none came.
+    """
+
+    connection: "Connection | Webhook"
+    frame_id: str
+    sent_ms: int = 0
+    code: int | None = None
+    acked_ms: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Push:
+    """An event on its way to one app.
+
+    ``state``: ``waiting`` for a connection, ``sending`` (sent, or waiting to be sent again), ``acked``,
+    ``gave_up``.
+    """
+
+    app: App
+    event_type: str
+    event_id: str
+    payload: bytes
+    message: Message | None = None
+    retried: bool = True
+    state: State = "waiting"
+    attempts: list[Attempt] = field(default_factory=list)
+    failures: int = 0
+    response: dict[str, Any] | None = None
+    """What the app answered to a callback (``card.action.trigger``)."""
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The event as the app got it."""
+        return json.loads(self.payload)
+
+    @property
+    def acked(self) -> bool:
+        """True once the app said 200."""
+        return self.state == "acked"
+
+    @property
+    def settled(self) -> bool:
+        """True when nothing more happens by itself: acknowledged, given up, or waiting for a connection."""
+        return self.state != "sending"
+
+    @property
+    def ack_code(self) -> int | None:
+        """The newest acknowledgement; None when none has come."""
+        return next((attempt.code for attempt in reversed(self.attempts) if attempt.code is not None), None)
+
+    def __repr__(self) -> str:
+        return f"Push({self.event_type} to {self.app.name}: {self.state} after {len(self.attempts)})"
 
 
 class World:

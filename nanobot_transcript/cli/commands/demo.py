@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from nanobot_transcript.cli.terminal.language import Language, speak
+from nanobot_transcript.cli.terminal.language import speak
 from nanobot_transcript.cli.terminal.options import JsonOption
 
 __all__ = ["demo"]
@@ -16,7 +16,8 @@ def demo(
         typer.Option("--host", help="What runs the bots: nanobot with the plugin, or our own `run`, without nanobot."),
     ] = "nanobot",
     lang: Annotated[
-        Language | None, typer.Option("--lang", help="What the demo speaks; by default Chinese where LANG is Chinese.")
+        Literal["en", "zh"] | None,
+        typer.Option("--lang", help="What the demo speaks; by default Chinese where LANG is Chinese."),
     ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep what is removed at the end: record, settings, logs.")

@@ -1,4 +1,4 @@
-"""``export``: a chat, written as JSONL or Markdown."""
+"""``export``: writes a chat as JSONL or Markdown."""
 
 import io
 import os
@@ -89,7 +89,7 @@ def _wanted(
 
 
 def _utf8_stdout() -> TextIO:
-    """Standard output in the encoding of all exports, whatever the terminal's is."""
+    """Standard output in UTF-8, like all exports, whatever the terminal's encoding is."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     return sys.stdout

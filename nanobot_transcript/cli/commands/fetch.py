@@ -1,4 +1,4 @@
-"""``fetch``: a picture or file that somebody sent in a group."""
+"""``fetch``: downloads a picture or file that somebody sent in a group."""
 
 import asyncio
 from pathlib import Path
@@ -105,7 +105,7 @@ def _clients(settings: "LoadedSettings") -> "list[FeishuClient]":
     )
     clients: list[FeishuClient] = []
     for app_id, agent in settings.agents.items():
-        if agent.platform != FEISHU.name:  # its secret is nobody else's business
+        if agent.platform != FEISHU.name:  # another platform's secret must not be sent to Feishu
             continue
         try:
             settings.require(f"agents.{app_id}.app_secret")

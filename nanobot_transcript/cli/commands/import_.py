@@ -1,4 +1,4 @@
-"""``import``: other records, appended to a chat."""
+"""``import``: appends other records to a chat."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal

@@ -59,7 +59,7 @@ def mcp(
     remote = next((name for name in names if ROOMS[name].stdio == "relayed"), None)
     _check(names, remote, for_assistant=web or any(given is not None for given in (host, port, token)))
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
-    if sys.stdin.isatty():  # after it: what it frees swallows a Ctrl-C that comes meanwhile
+    if sys.stdin.isatty():  # after basicConfig: a Ctrl-C while that closes old handlers is swallowed
         notice(said(_AT_A_TERMINAL, names=listed(names)))
     if "assistant" in names:
         return _serve_assistant(config, host, port, token, web=web)
@@ -79,7 +79,7 @@ def mcp(
 
 
 def _check(names: tuple[str, ...], remote: str | None, *, for_assistant: bool) -> None:
-    """Raises UsageError for servers that cannot stand together, and for options that none of them has."""
+    """Raise UsageError for servers that cannot be combined, and for options that none of them has."""
     if for_assistant and "assistant" not in names:
         raise UsageError(said("--host, --port, --token and --web are for assistant."), hint=said("Leave them out."))
     if "assistant" in names and len(names) > 1:
@@ -93,7 +93,7 @@ def _check(names: tuple[str, ...], remote: str | None, *, for_assistant: bool) -
 
 
 def server_names(text: str) -> tuple[str, ...]:
-    """``"transcript,filebox"`` as names, each once. Raises UsageError for one that there is not."""
+    """``"transcript,filebox"`` as names, each once. Raises UsageError for an unknown one."""
     from transcript_mcp.rooms import ROOMS
 
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))

@@ -1,4 +1,4 @@
-"""``migrate``: the record from its folder into a database, and back."""
+"""``migrate``: moves the record from its folder into a database, and back."""
 
 import time
 from dataclasses import asdict
@@ -104,7 +104,7 @@ def _moved(settings: "LoadedSettings", to: str, *, check: bool) -> "MoveReport":
 
 
 class _Watched:
-    """How far it is, for the person who watches."""
+    """The progress of a move, as text for the progress bar."""
 
     def __init__(self) -> None:
         self.advance: Any = None
@@ -126,7 +126,7 @@ class _Watched:
 
 
 def _tell(report: "MoveReport", *, check: bool) -> None:
-    """What became of it, on stderr, and a table of what is not as it should be, on stdout."""
+    """Report the outcome on stderr, and a table of problems on stdout."""
     notice(_compared(report) if check else _moved_there(report))
     more = sum(chat.outcome == "more" for chat in report.chats)
     if more:
@@ -139,7 +139,7 @@ def _tell(report: "MoveReport", *, check: bool) -> None:
 
 
 def _compared(report: "MoveReport") -> str:
-    """What there is."""
+    """What ``--check`` compared."""
     parts = [_counted(part.part, part.count) for part in report.parts if part.count and part.part != "spool"]
     lines = amount(sum(chat.lines for chat in report.chats), "line")
     told = said("{lines} of {chats} in {source}, compared with {target}.", lines=lines, **_places(report))
@@ -147,7 +147,7 @@ def _compared(report: "MoveReport") -> str:
 
 
 def _moved_there(report: "MoveReport") -> str:
-    """What of it this run has brought."""
+    """What this run has moved."""
     parts = [_counted(part.part, part.moved) for part in report.parts if part.moved]
     lines = sum(chat.moved for chat in report.chats)
     if not lines and not parts:
@@ -222,7 +222,7 @@ def _counted(part: str, count: int) -> str:
 
 
 def _tell_next(report: "MoveReport", to: str, *, check: bool) -> None:
-    """What a person does now; what keeps something from being moved says it for itself."""
+    """Say what to do next; where something could not be moved, the table of problems has said it."""
     command = again(f"migrate --to {to}")
     if check:
         if any(chat.outcome == "missing" for chat in report.chats) or any(part.lacking for part in report.parts):

@@ -1,4 +1,4 @@
-"""``post``: say something in a group through whichever bot sits in it."""
+"""``post``: says something in a group through whichever bot sits in it."""
 
 import asyncio
 import sys
@@ -89,7 +89,7 @@ async def _outcome(outbox: "Postbox", post_id: str, wait: float, *, answer: bool
     answered = None
     if status.state == "sent":
         answered = await outbox.wait_answer(post_id, end - loop.time())
-    await asyncio.to_thread(outbox.close_answers, post_id)  # nobody listens any more: later replies are for the bots
+    await asyncio.to_thread(outbox.close_answers, post_id)  # from now on replies go to the bots again
     return status, answered
 
 

@@ -1,4 +1,4 @@
-"""``purge``: messages, erased for good."""
+"""``purge``: erases messages for good."""
 
 import sys
 from collections import Counter
@@ -45,7 +45,7 @@ _WOULD: Final = "{what} in {where}{when}{known} would be erased from the disk fo
 
 @dataclass(slots=True)
 class _Choice:
-    """What a purge is to erase: in one chat or all, of one sender or all, before a time or ever; ``titles`` by chat."""
+    """What to erase: in one chat or all, of one sender or all, before a time or all; ``titles`` by session key."""
 
     key: str | None
     sender: str | None
@@ -56,7 +56,7 @@ class _Choice:
 
     @property
     def whole(self) -> bool:
-        """True when all of a chat goes."""
+        """True when a whole chat is erased."""
         return self.sender is None and self.before_ms is None
 
     @property
@@ -113,8 +113,8 @@ def purge(
             return _tell_only(choice, json=json)
         _ask(choice, yes=yes, json=json)
         reports = record.store.purge(choice.key, sender=choice.sender, before_ms=choice.before_ms)
-        if choice.before_ms is None:  # what is old goes there by itself
-            # What waits to go into the chat, and the answers to it, hold texts, too.
+        if choice.before_ms is None:  # old posts expire by themselves
+            # Posts that wait to be sent, and the answers to them, contain text, too.
             record.outbox.forget(session_key=choice.key, sender=choice.sender)
     if json:
         emit_json({"erased": dict(choice.messages), "chats": [_document(choice, report) for report in reports]})

@@ -1,4 +1,4 @@
-"""``search``: messages that contain a text."""
+"""``search``: finds messages that contain a text."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``show``: a whole chat as it reads now."""
+"""``show``: prints a whole chat as it reads now."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""``stats``: how much was said, by whom."""
+"""``stats``: counts what was said, and by whom."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -151,7 +151,7 @@ def _corrected(one: "Tally") -> dict[str, Any]:
 
 
 def _print_corrected(bots: "Sequence[Tally]") -> None:
-    """What people corrected, as far back as the log of decisions goes."""
+    """How often people corrected each bot, as far back as the log of decisions goes."""
     if not bots:
         return
     heads = ("answers", "butted in", "per 100", "missed", "per 100 ")

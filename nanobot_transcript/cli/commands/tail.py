@@ -103,8 +103,8 @@ async def _follow(
     *,
     new_chats: bool,
 ) -> None:
-    """Print the newest messages, then what comes in these chats, and with ``new_chats`` in every chat that begins
-    later. Never ends. From the first line on Ctrl-C finds the event loop ready for it.
+    """Print the newest messages, then new ones of these chats, and with ``new_chats`` of every chat that begins later.
+    Never ends. Also prints the first ones on the event loop, so that Ctrl-C works alike from the first line on.
     """
     for key, entry in newest:
         show_entry(key, entry)
@@ -130,7 +130,7 @@ async def _watch_for_chats(
     tasks: asyncio.TaskGroup,
     listen: Any,
 ) -> None:
-    """While the database is away nothing comes, as in a chat that is followed; its connections say so."""
+    """Follow chats that begin later. An outage of the database is waited out, as ``follow`` does; it is in the log."""
 
     async def begin(key: str) -> None:
         cursor: str | None = None

@@ -1,4 +1,4 @@
-"""``verify``: is every line of the record sound?"""
+"""``verify``: reads every line of the record, and repairs what can be repaired."""
 
 import textwrap
 from dataclasses import asdict

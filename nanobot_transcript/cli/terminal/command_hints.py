@@ -1,4 +1,4 @@
-"""Commands that a hint names, such that they can be copied: with the ``--config`` and ``--store`` that were given."""
+"""Commands in hints, ready to be copied: with the ``--config`` and ``--store`` that were given."""
 
 import shlex
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ _GIVEN: ContextVar[_Given] = ContextVar("given", default=_NOTHING)
 
 @contextmanager
 def given(config: "Path | None", store: "Path | None") -> "Iterator[None]":
-    """Hints that are made in here name commands with these options."""
+    """Within this block, ``again`` adds these options to commands."""
     token = _GIVEN.set(_Given(config, store))
     try:
         yield
@@ -34,7 +34,7 @@ def given(config: "Path | None", store: "Path | None") -> "Iterator[None]":
 
 
 def again(command: str, *names: str) -> str:
-    """A command of ours as a shell takes it, with what it is given and with the options of the one that runs.
+    """A command of ours, quoted for a shell, with its arguments and the options of the command that runs now.
 
     >>> again("gate explain", "feishu:oc_1", "om_1")
     'nanobot-transcript gate explain feishu:oc_1 om_1'
@@ -45,7 +45,7 @@ def again(command: str, *names: str) -> str:
 
 
 def elsewhere() -> str:
-    """What to try where the record may be another one: a sentence, empty where its place was given."""
+    """A sentence about where else the record may be; empty where its place was given."""
     if _GIVEN.get() != _NOTHING:
         return ""
     return said("If it is somewhere else, pass its folder with --store DIR, or the bots' settings with --config FILE.")

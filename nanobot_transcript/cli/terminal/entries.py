@@ -43,11 +43,11 @@ _NAMES_HOLD: Final = 1.0
 
 
 class EntryPrinter:
-    """Prints entries of one chat, or of ``several``; ``live`` ones at once, with their short ``ids`` if wanted.
+    """Prints entries of one chat, or of ``several``; ``live`` flushes after each; ``ids`` adds their short ids.
 
-    Which chat it is, by title and a short name that commands take, stands on a terminal above its messages, wherever it
-    changes, and elsewhere with the whole key on every line of several chats.
-    The columns are put together here, because rich takes many times as long and a chat may be of years.
+    On a terminal the chat's title and a short name that commands take stand above its messages, wherever the chat
+    changes. Elsewhere, with several chats, the whole key stands on every line. The columns are formatted here: rich
+    takes many times as long, and a chat may have years of messages.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class EntryPrinter:
         return name
 
     def _look_again(self) -> None:
-        """Look names, titles and the width up at most once a second: they may change meanwhile."""
+        """Forget names, titles and the width once a second: they may have changed."""
         now = time.monotonic()
         if now >= self._forget_at:
             self._senders.clear()
@@ -111,7 +111,7 @@ class EntryPrinter:
         return self._senders.get(known) or self._senders.setdefault(known, shown_name(self._store, entry))
 
     def _title(self, session_key: str) -> str:
-        """What the chat is called, empty where nobody knows."""
+        """The chat's title, empty if it is unknown."""
         known = self._titles.get(session_key)
         if known is None:
             told = self._store.members.title_of(session_key) or ""

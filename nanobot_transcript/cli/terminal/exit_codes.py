@@ -1,4 +1,4 @@
-"""What can go wrong with a command, and the exit code it ends with.
+"""The exit codes of commands, and the error of arguments that do not fit.
 
 0 done · 1 a negative result (nothing found, a finding, a refusal) · 2 usage or configuration · 3 the store is not
 available · 4 another machine failed · 130 interrupted
@@ -32,7 +32,7 @@ class UsageError(TranscriptError):
 
 
 def exit_code(error: TranscriptError) -> int:
-    """The exit code an error ends the command with."""
+    """The exit code of a command that ended with this error."""
     if isinstance(error, StoreError):
         return STORE
     if isinstance(error, NothingFoundError):

@@ -1,4 +1,4 @@
-"""What `--help` says of a command and of a group of commands."""
+"""Details of ``--help``: the usage line of a command, and the list of a group's commands."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ _UNCUT: Final = 10_000
 
 
 class PlainUsage(TyperCommand):
-    """A command whose usage line names what it must be given without braces."""
+    """A command whose usage line shows required arguments without typer's braces."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The words of the usage line."""

@@ -1,4 +1,4 @@
-"""Breaking text into lines of a terminal: at spaces, and between any two Chinese characters."""
+"""Breaks text into lines for a terminal: at spaces, and between any two Chinese characters."""
 
 import re
 from typing import Final
@@ -28,20 +28,20 @@ def _lines(paragraph: str, width: int, *, whole: bool) -> list[str]:
         return [paragraph.rstrip()]
     lines, taken = [""], 0
     for piece in _pieces(paragraph):
-        size = cell_len(piece)  # rich remembers it of a piece, of a line it would have to find it out
+        size = cell_len(piece)  # rich caches the widths of short texts
         if taken + size <= width or piece.isspace():
             lines[-1] += piece
             taken += size
         else:
             if not lines[-1].strip():
-                lines.pop()  # nothing stands there that the next line would have to go below
+                lines.pop()  # an empty line is replaced, not kept above
             lines += [piece] if whole else chop_cells(piece.lstrip(), width) or [""]
             taken = cell_len(lines[-1])
     return [line.rstrip() for line in lines]
 
 
 def _pieces(paragraph: str) -> list[str]:
-    """What must not be torn apart: words, single characters, both with the punctuation that follows them."""
+    """Pieces that stay together: words and single characters, each with the punctuation that follows it."""
     pieces: list[str] = []
     for piece in _PIECE.findall(paragraph):
         if pieces and (piece[0] in _NEVER_FIRST or pieces[-1][-1] in _NEVER_LAST) and not pieces[-1].isspace():

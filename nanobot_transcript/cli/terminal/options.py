@@ -53,7 +53,7 @@ StoreOption: TypeAlias = Annotated[
         metavar="DIR",
         help="Directory of the transcripts, instead of record.url and store.dir.",
         readable=False,
-    ),  # whether it can be read is for us to say, and for doctor
+    ),  # not checked by the parser: our own error, and doctor, say more
 ]
 ConfigOption: TypeAlias = Annotated[
     Path | None,
@@ -80,11 +80,10 @@ def read_settings(
     dotenv: "DotenvUse" = "ours",
     later: bool = False,
 ) -> "LoadedSettings":
-    """The settings of this command; ``store`` goes before ``store.dir`` and ``record.url``, ``overrides`` before all
-    else.
+    """The settings of this command; ``store`` overrides ``store.dir`` and ``record.url``, ``overrides`` everything.
 
-    ``dotenv`` is ``none`` for clients of the hub: a stranger's file must not say where a token is sent. ``later``: see
-    ``load_settings``.
+    ``dotenv`` is ``none`` for clients of the hub: a ``.env`` in somebody else's folder must not decide where a token is
+    sent. ``later``: see ``load_settings``.
     """
     from nanobot_transcript.settings import load_settings
 
@@ -98,11 +97,11 @@ def read_settings(
 def opened_store(
     config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False, spooled: bool = True
 ) -> "Iterator[GroupTranscriptStore]":
-    """The store that the settings name, closed at the end. Unless ``spooled``, it says of each message whether it is
-    new to the record; a spool accepts what the record has already.
+    """The store that the settings name, closed at the end. Only without a spool (``spooled`` false) it can tell of each
+    message whether it is new to the record.
 
-    Raises StoreUnavailableError when its record cannot be read, or was named and is missing, unless the command
-    ``may_begin`` one; and when it is to be ``written`` and cannot be.
+    Raises StoreUnavailableError when the record cannot be read; when it was named and does not exist, unless the
+    command ``may_begin`` one; and when it has to be ``written`` and cannot be.
     """
     with opened_record(config, store, may_begin=may_begin, written=written, spooled=spooled) as record:
         yield record.store
@@ -112,7 +111,7 @@ def opened_store(
 def opened_record(
     config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False, spooled: bool = True
 ) -> "Iterator[Record]":
-    """The same for the whole record. Hints that are made meanwhile carry ``config`` and ``store`` along."""
+    """The same for the whole record. Commands in hints have ``config`` and ``store`` meanwhile, see ``again``."""
     settings = read_settings(config, store)
     with settings.open_record(spooled=spooled) as record, given(config, store):
         record.require(exists=settings.names_record and not may_begin, written=written)
@@ -137,7 +136,7 @@ def expanded(store: Path) -> Path:
 
 
 def warn_of_record(settings: "LoadedSettings") -> None:
-    """Say in one WARNING why the record cannot be read, for what can do without it."""
+    """Log one warning if the record cannot be read, for commands that also work without it."""
     with settings.open_record() as record:
         try:
             record.require()

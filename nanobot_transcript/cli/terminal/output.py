@@ -1,4 +1,4 @@
-"""What reaches the terminal: JSON, tables, progress; never a control character from a chat."""
+"""Output to the terminal: JSON, notices, numbers, progress; never a control character from a chat."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from nanobot_transcript.cli.terminal.language import language, said
+from nanobot_transcript.cli.terminal.language import is_translated, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.store.contract import Progress
 
 __all__ = [
+    "LOG_FORMAT",
     "amount",
     "console",
     "emit_json",
@@ -34,11 +35,15 @@ __all__ = [
 # Escape sequences, other control characters, and marks that turn the direction of text around.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _NO_WRAPPING: Final = 10_000
+
+LOG_FORMAT: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+"""Of commands that run until they are stopped."""
+
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def printable(text: str) -> str:
-    """Text that a terminal shows and does not obey; line ends and tabs stay.
+    """Text without what a terminal would obey; line ends and tabs stay.
 
     >>> printable("\\x1b[31mred")
     '\ufffd[31mred'
@@ -64,7 +69,7 @@ def emit_line(document: Any) -> None:
 
 
 def console() -> "Console":
-    """Standard output for people: colours only where wanted, nothing read as markup."""
+    """Standard output for people: with colours only where they are wanted, and without markup."""
     from rich.console import Console
 
     class _Output(Console):
@@ -81,7 +86,7 @@ def console() -> "Console":
 
 @contextmanager
 def progress_bar(label: str, told: "Callable[[], str] | None" = None) -> "Iterator[Progress | None]":
-    """Progress on stderr while a person watches; None otherwise. What is ``told`` at each step stands behind it."""
+    """A progress bar on stderr at a terminal, None elsewhere. ``told`` gives a text that is shown behind it."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -112,9 +117,8 @@ def amount(value: int, noun: str) -> str:
     >>> amount(1, "message"), amount(2000, "message")
     ('1 message', '2,000 messages')
     """
-    if language() == "zh":
-        return said(f"{{count}} {noun}s", count=number(value))
-    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+    one, several = f"{{count}} {noun}", f"{{count}} {noun}s"
+    return said(one if value == 1 and is_translated(one) else several, count=number(value))  # Chinese has one form
 
 
 def listed(names: "Iterable[str]") -> str:

@@ -1,4 +1,4 @@
-"""Tables: aligned columns, or one block per row where a terminal is too narrow; nothing is broken in the middle."""
+"""Prints tables: aligned columns, or one block per row if the terminal is too narrow; no cell is wrapped."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

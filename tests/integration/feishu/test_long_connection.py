@@ -1,7 +1,6 @@
 """The real lark-oapi as our long connection uses it, against the simulator: in this process, several at once."""
 
 import asyncio
-import queue
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -13,7 +12,6 @@ from support.needs import needs
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError
-from transcript_channels.feishu.handover import EventQueue
 from transcript_channels.feishu.long_connection import LongConnection, Reconnect
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person
 from transcript_channels.simulator.frames import Frame, Method
@@ -257,27 +255,6 @@ async def test_what_is_being_handled_while_stopping_is_acknowledged(stage) -> No
     released.set()
     assert await stopping
     await stage.feishu.wait_for(lambda: message.acks["Alpha"] == 200)
-
-
-async def test_a_full_queue_sends_events_back_to_the_platform(stage) -> None:
-    events = EventQueue(maxsize=1)
-    await stage.bot("Alpha", events.put)
-    first = await stage.feishu.say(stage.group, stage.ada, "one")
-    second = await stage.feishu.say(stage.group, stage.ada, "two", wait=False)
-    await stage.feishu.wait_for(lambda: second.acks["Alpha"] == 500)
-    assert (await events.get())["event"]["message"]["message_id"] == first.message_id
-    await stage.feishu.wait_for(lambda: second.acks["Alpha"] == 200)
-    async with asyncio.timeout(PATIENCE):
-        assert (await events.get())["event"]["message"]["message_id"] == second.message_id
-
-
-async def test_each_event_that_is_taken_makes_room_for_one_more() -> None:
-    events = EventQueue(maxsize=1)
-    for number in range(3):
-        events.put({"number": number})
-        with pytest.raises(queue.Full):
-            events.put({"number": -1})
-        assert await events.get() == {"number": number}
 
 
 async def test_two_connections_of_one_app_share_its_events(stage) -> None:

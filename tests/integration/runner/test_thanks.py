@@ -68,7 +68,7 @@ async def test_a_platform_that_takes_no_reaction_costs_one_warning(site: Any) ->
     assert await site.ask("@Alpha and where to?", alpha) == "To Lisbon."
     assert await running.stop() == 0
     assert [reacted(one) for one in thanks] == [[], []]
-    assert running.log.count("No reaction is put on") == 1
+    assert running.log.count("No reaction to") == 1
     assert "ERROR" not in running.log
 
 

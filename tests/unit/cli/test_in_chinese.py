@@ -101,5 +101,6 @@ def test_english_does_not_read_the_chinese_sentences(
 ) -> None:
     monkeypatch.setenv("LANG", "en_US.UTF-8")
     language = sys.modules["nanobot_transcript.cli.terminal.language"]
-    monkeypatch.setattr(language, "_chinese", lambda: pytest.fail("read"))
+    monkeypatch.setattr(language, "_read", lambda name: pytest.fail("read"))
+    language._sentences.cache_clear()
     assert run("stats").out.startswith("chat ")

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from nanobot_transcript.demo.errors import DemoError
-from nanobot_transcript.demo.free_talk import Talking
+from nanobot_transcript.demo.free_talk import FreeTalk
 from nanobot_transcript.demo.screen import DemoScreen
 
 
@@ -37,7 +37,7 @@ async def test_a_question_whose_hub_fails_says_nothing_behind_the_error_that_end
     unasked: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unasked.append(context))
     platform = Platform()
-    talking = Talking(cast("Any", platform), DemoScreen(aside=True))
+    talking = FreeTalk(cast("Any", platform), DemoScreen(aside=True))
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with pytest.raises(io.UnsupportedOperation):  # it is no terminal to read lines from
         await talking.run()

@@ -216,7 +216,7 @@ async def test_a_record_that_cannot_be_read_is_told_in_one_line(team, make, key,
         path.mkdir()
     await filling.fill(key, bundle.message_id)
     (record,) = [one for one in caplog.records if one.name == "transcript_channels.feishu.bundles"]
-    assert "Forwarded messages are not written into the record" in record.getMessage()
+    assert "Forwarded messages are not recorded" in record.getMessage()
 
 
 async def test_a_message_without_anything_inside_is_no_bundle(team) -> None:

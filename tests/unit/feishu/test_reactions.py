@@ -57,5 +57,5 @@ async def test_each_kind_of_failure_is_told_once_and_the_next_emoji_is_put_on(te
     for _ in range(3):
         reactions.react(thanks.message_id, "OK")
         await reactions.close()
-    assert caplog.text.count("No reaction is put on") == 1
+    assert caplog.text.count("No reaction to") == 1
     assert [one.emoji for one in thanks.reactions] == ["OK"]

@@ -228,7 +228,7 @@ def test_a_peer_is_recognised_also_where_the_record_does_not_tell_a_copy(
 
 def test_each_bot_that_hears_of_a_group_tells_so_and_who_has_no_name(host: Host, make_channel: Any) -> None:
     told: list[tuple[str, str, str]] = []
-    host.inbound._heard = lambda app_id, heard, nameless, ids: told.append((app_id, heard.session_key, nameless))
+    host.inbound.heard = lambda app_id, heard, nameless, ids: told.append((app_id, heard.session_key, nameless))
     receive(make_channel(host), "om_1")
     host.record.store.members.remember_person("on_ada", "Ada")
     receive(make_channel(host, app_id="cli_b"), "om_1", app_id="cli_b")
@@ -238,7 +238,7 @@ def test_each_bot_that_hears_of_a_group_tells_so_and_who_has_no_name(host: Host,
 
 def test_a_bot_sits_in_a_group_before_it_asks_what_was_missed_there(host: Host, make_channel: Any) -> None:
     told: list[tuple[str, ...]] = []
-    host.inbound._sits = lambda app_id, key: told.append(("sits", app_id, key))
+    host.inbound.sits = lambda app_id, key: told.append(("sits", app_id, key))
     host.arrivals._first_heard = lambda key, *_: told.append(("asks", key))
     receive(make_channel(host), "om_1")
     assert told == [("sits", "cli_a", KEY), ("asks", KEY)]

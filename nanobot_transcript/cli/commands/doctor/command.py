@@ -67,7 +67,7 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
 
 
 def _record(loaded: "LoadedSettings") -> "tuple[Record | None, list[Finding]]":
-    """The record and what it says of itself; None where the settings do not lead to one."""
+    """The record and its findings about itself; None where the settings lead to none."""
     from nanobot_transcript.findings import Finding
 
     try:
@@ -78,7 +78,7 @@ def _record(loaded: "LoadedSettings") -> "tuple[Record | None, list[Finding]]":
 
 
 def _readable(record: "Record | None") -> "GroupTranscriptStore | None":
-    """The store for those who look into it; None when nobody can, which the record's own checks have told."""
+    """The store, None when it cannot be read, which the record's own findings say."""
     if record is None:
         return None
     try:

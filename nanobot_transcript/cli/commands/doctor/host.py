@@ -1,4 +1,4 @@
-"""Is nanobot there, does it have what the plugin takes hold of, and does it find the plugin?"""
+"""Is nanobot installed, does it have what the plugin hooks into, and does it find the plugin?"""
 
 import time
 from importlib.metadata import EntryPoint, entry_points
@@ -48,7 +48,7 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
             "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
         )
         return [Finding("nanobot", "warning", said(message), said(fix))]
-    seen = _taken_hold_of(found)
+    seen = _nanobot(found)
     findings = [*seen, _plugin(seen[0].fix or said(_REINSTALL))]
     if loaded is not None:
         findings += [mode.check(loaded, nanobot=True), *_traces(store)]
@@ -56,7 +56,7 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
 
 
 def untold() -> str:
-    """The nanobot of this environment, if it does not say when a turn failed; else empty."""
+    """Name and version of this environment's nanobot if it does not report failed turns; else empty."""
     found = version_of("nanobot-ai")
     if found is None:
         return ""
@@ -67,8 +67,8 @@ def untold() -> str:
     return f"nanobot {found}" if turn_completed() is None else ""
 
 
-def _taken_hold_of(found: str) -> list[Finding]:
-    """nanobot's version, and what the plugin finds in it."""
+def _nanobot(found: str) -> list[Finding]:
+    """nanobot's version, and whether it has what the plugin hooks into."""
     try:
         from transcript_channels.nanobot_host.seams import check_seams
     except ImportError as error:
@@ -112,7 +112,7 @@ def _loaded(point: EntryPoint, fix: str) -> Finding:
 
 
 def _traces(store: "GroupTranscriptStore | None") -> list[Finding]:
-    """What running bots have left in the store: the proof that the plugin is at work."""
+    """Traces of running bots in the store, which prove that the plugin works."""
     if store is None:
         return []
     try:

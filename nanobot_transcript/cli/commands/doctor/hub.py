@@ -1,4 +1,4 @@
-"""Does the hub of the settings answer, what does it serve, and who looks after the questions in its folder?"""
+"""Does the hub of the settings answer, what does it serve, and does another hub use its folder?"""
 
 import http.client
 import json
@@ -26,7 +26,7 @@ _LOCK: Final = ".assistant.hub"
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the hub's address says: its status, 0 when nobody answers, and the pages that it has."""
+    """The answer at the hub's address: the HTTP status, 0 when nobody answers, and the hub's pages."""
 
     status: int = 0
     pages: frozenset[str] = frozenset()
@@ -75,7 +75,7 @@ def _hub(url: str, answer: _Answer) -> Finding:
 
 def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Finding]:
     folder, serves = loaded.hub.data_dir, "questions" in answer.pages
-    is_known = bool(answer.pages) or not answer.status  # who refuses us may be the one that has them
+    is_known = bool(answer.pages) or not answer.status  # a hub that refuses us may itself serve the questions
     if is_known and not serves and _is_held(folder / _LOCK):
         fix = "Use that hub, or give this one its own folder (hub.data_dir)."
         sentence = "Another hub than the one at {url} already serves the questions in {folder}."
@@ -96,7 +96,9 @@ def _served(name: str, there: bool, url: str, sentence: str) -> Finding:
 
 
 def _token(loaded: "Settings") -> str:
-    """What is asked is the page's; where people have no token, that of a program tells at least that a hub is there."""
+    """The token to ask with: the page's own, else a program's, which the page refuses but which shows that a hub is
+    there.
+    """
     from transcript_mcp.tokens import own_token
 
     page = loaded.hub.page_token
@@ -104,7 +106,7 @@ def _token(loaded: "Settings") -> str:
 
 
 def _asked(url: str, token: str) -> _Answer:
-    """Whatever the environment says of proxies: a hub is spoken to directly."""
+    """Ask the hub, never through a proxy of the environment."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=_SECONDS)
     try:

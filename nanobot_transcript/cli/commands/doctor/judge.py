@@ -1,4 +1,4 @@
-"""Does the judge answer, and in time?"""
+"""Does the gate's judge answer, and in time?"""
 
 import time
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 _LEAST: Final = 3
-"""Questions; fewer may be chance, or a bot that was called meanwhile and waited for the judge no longer."""
+"""Questions; fewer may be chance, or come from a bot that was mentioned meanwhile and stopped waiting."""
 _SHARE: Final = 0.1
 
 

@@ -17,9 +17,9 @@ __all__ = ["check"]
 
 
 def check(record: "Record", *, noted: bool = True, untold: str = "") -> list[Finding]:
-    """Of each bot whose answers failed in the last day, how many and why; one finding when none did, none when there
-    was no answer. ``noted`` is False where the settings keep outcomes from being noted; ``untold`` names a host here
-    that does not say when its model fails.
+    """One finding for each bot whose answers failed in the last day; one in all if none failed; none if there was no
+    answer. ``noted`` is False if the settings switch the log of outcomes off; ``untold`` names a host that does not
+    report when its model fails.
     """
     from nanobot_transcript.relevance.tally import DAY_MS, tallies_since
 

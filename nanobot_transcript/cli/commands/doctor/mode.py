@@ -1,4 +1,4 @@
-"""Who decides which bot answers, under nanobot and under ``run``?"""
+"""Does ``groups.mode`` let the bots decide together who answers, under nanobot and under ``run``?"""
 
 from typing import TYPE_CHECKING, Final
 

@@ -1,4 +1,4 @@
-"""``gate eval --judge``: what a judge would change on everyday scenes, and what it costs, by its recorded answers."""
+"""``gate eval --judge``: what a judge would change on everyday scenes, and what it costs, from its recorded answers."""
 
 import asyncio
 from dataclasses import replace
@@ -25,7 +25,7 @@ __all__ = ["JudgeTrial", "print_cost"]
 _Key = TypeVar("_Key")
 
 _PATIENCE: Final = 60.0
-"""Seconds for which a recording waits for one answer at least, so that late ones are known as such."""
+"""Seconds for which a recording waits at least for an answer: longer than bots wait, so that late answers are known."""
 
 
 class JudgeTrial:
@@ -40,7 +40,7 @@ class JudgeTrial:
         self._answers: Recording = Recording(recorded, may_begin=asks)
         self._endpoint: OpenAIJudge | None = _endpoint(settings) if asks else None
         if asks:
-            with self._answers.recording():  # what cannot be written is told before all the work
+            with self._answers.recording():  # a file that cannot be written is reported before the work begins
                 pass
         model = settings.gate.judge.model or _only_model(self._answers)
         self.judge: RecordedJudge = RecordedJudge(self._answers, model, self.options.judge_timeout)

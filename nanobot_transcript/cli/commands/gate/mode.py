@@ -1,4 +1,4 @@
-"""Who decides in a chat whether a bot answers: by the mode of the chat and by what runs the bot."""
+"""Who decides in a chat whether a bot answers, depending on the chat's mode and on what runs the bot."""
 
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
@@ -7,7 +7,7 @@ from nanobot_transcript.cli.terminal.language import said
 if TYPE_CHECKING:
     from nanobot_transcript.conversation.policy import Mode
 
-__all__ = ["DecidedBy", "decided_by", "who_decides"]
+__all__ = ["decided_by", "who_decides"]
 
 
 class DecidedBy(TypedDict):
@@ -38,5 +38,5 @@ def decided_by(mode: "Mode") -> DecidedBy:
 
 
 def who_decides(mode: "Mode") -> str | None:
-    """The same in words, where it is not the gate everywhere."""
+    """The same as sentences; None where the gate decides everywhere."""
     return "".join(map(said, _SENTENCES.get(mode, ()))) or None

@@ -1,4 +1,4 @@
-"""``mail``: what agents write to each other and which files they claim, for people who look on and take part."""
+"""``mail``: lets people read what agents write to each other, see which files they claim, and take part."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -299,7 +299,7 @@ def _thread(
     name = found.letters[0].thread_id
     if len(found.letters) > 1 or name in (None, thread_id):
         return found
-    # It was one message of a thread of another name.
+    # `thread_id` was the id of a message, and its thread has another name.
     return mail.thread(name, found.project, limit=limit, before=before)
 
 

@@ -1,4 +1,4 @@
-"""``mail doctor``: do the archive in git and the database agree, and what to do when they do not."""
+"""``mail doctor``: compares the archive in git with the database, and repairs one from the other."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Final
@@ -137,7 +137,7 @@ def _complete(store: "MailStore", *, json: bool) -> None:
 
 
 def _archived(store: "MailStore") -> bool:
-    """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
+    """True once everything that waits is in git, by an archiver of ours or by the hub's; False after a minute."""
     from transcript_mcp.mail.archive.archiver import ArchiverProcess
     from transcript_mcp.mail.archive.jobs import has_waiting
 

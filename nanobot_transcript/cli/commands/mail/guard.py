@@ -1,4 +1,4 @@
-"""``mail guard``: people put the pre-commit guard into a repository and take it out, as agents do with their tools."""
+"""``mail guard``: people install the pre-commit guard in a repository and remove it, as agents do with their tools."""
 
 from contextlib import suppress
 from functools import partial
@@ -155,7 +155,7 @@ def _tell(made: "Installed") -> None:
 
 
 def _try(made: "Installed") -> None:
-    """Say so when the guard could not ask now; it stands all the same."""
+    """Warn if the guard could not ask the hub now; it stays installed."""
     try:
         _asked(made.hub, made.projects[-1], made.token_file)
     except TranscriptError as error:

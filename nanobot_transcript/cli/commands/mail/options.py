@@ -61,7 +61,7 @@ MailStoreOption: TypeAlias = Annotated[
 
 
 def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, Any] | None" = None) -> "LoadedSettings":
-    """The settings of this command; ``store`` goes before ``mail.store``, ``archive`` before ``mail.archive``.
+    """The settings of this command; ``store`` overrides ``mail.store``, ``archive`` overrides ``mail.archive``.
 
     Raises StoreUnavailableError when what lies at ``mail.store`` cannot be read or is no directory.
     """
@@ -80,7 +80,7 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
 
 @contextmanager
 def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]":
-    """The mail for reading, closed at the end. Makes nothing. Raises UsageError when there is none."""
+    """The mail for reading, closed at the end. Creates nothing."""
     from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.mail.mail import AgentMail
     from transcript_mcp.mail.store import MailStore
@@ -92,7 +92,9 @@ def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]
 
 @contextmanager
 def opened_service(config: Path | None, store: Path | None) -> "Iterator[MailService]":
-    """The mail with its archiver. It waits for the commit: the command ends, and with it the archiver."""
+    """The mail for writing. It waits for the commit to git (``mail.archive.sync``), because the archiver ends with the
+    command.
+    """
     from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.mail.server import service_from
 
@@ -102,7 +104,7 @@ def opened_service(config: Path | None, store: Path | None) -> "Iterator[MailSer
 
 
 def meant_project(mail: "AgentMail", key: str | None) -> "Project":
-    """The project with this key, or this folder's; else the one that the working directory is in.
+    """The project with this key, or of the folder that ``key`` is a path to; without a key the working directory's.
 
     Raises UsageError, and UnknownProjectError.
     """
@@ -126,7 +128,7 @@ def meant_project(mail: "AgentMail", key: str | None) -> "Project":
 
 
 def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
-    """The agent that a name means in the project that is meant; where none is, the one that was active last.
+    """The agent of this name in the project that is meant; where no project is, the one that was active last.
 
     Raises what ``meant_project`` raises, and UnregisteredAgentError.
     """
@@ -144,7 +146,7 @@ def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
 
 @contextmanager
 def said_to_people() -> "Iterator[None]":
-    """What agents are told of an unknown name, said to people: without names of parameters, with what they can do."""
+    """Reword errors about unknown names, which are written for agents: people do not know the tools' parameters."""
     try:
         yield
     except UnregisteredAgentError as error:
@@ -161,7 +163,7 @@ def _hint_for_people(hint: str) -> str:
 
 
 def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project":
-    """The project with this key, else that of the folder which this is a path to."""
+    """The project with this key, else the one of the folder that the key is a path to."""
     folder = str(Path(key).resolve())
     found = known.get(key) or (known.get(folder) if key.strip() else None)
     if found is not None:

@@ -1,4 +1,4 @@
-"""``mail overdue``: what agents were to acknowledge and have not."""
+"""``mail overdue``: messages that agents should have acknowledged and have not."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``mail release``: people release the claims of an agent that is gone."""
+"""``mail release``: a person releases the claims of an agent that is gone."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Final

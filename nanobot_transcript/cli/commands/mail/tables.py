@@ -74,7 +74,7 @@ def print_overdue(found: "Sequence[Overdue]") -> None:
 
 
 def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> None:
-    """Whole messages, in this order; pictures inside a text are left out. ``repos`` are the projects' archives."""
+    """Whole messages, in this order; pictures inside a text are left out. ``repos``: archives by project."""
     from transcript_mcp.mail.search.spaced import without_embedded
 
     out = console()
@@ -113,7 +113,7 @@ def print_hits(hits: "Sequence[Hit]") -> None:
 
 
 def print_agents(agents: "Sequence[Agent]", project: str) -> None:
-    """The agents of a project, the most recently active first; where those of another project are at home."""
+    """The agents of a project, the most recently active first; for guests the project they come from."""
     narrow = console().is_terminal and console().width < _ROOMY
     rows = [
         [

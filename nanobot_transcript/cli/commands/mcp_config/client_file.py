@@ -1,4 +1,4 @@
-"""A file of another program, changed as a whole: by one process at a time, and never seen half written."""
+"""Replaces the file of another program as a whole: by one process at a time, and never seen half written."""
 
 import contextlib
 import errno
@@ -17,10 +17,10 @@ from nanobot_transcript.files.replace import write_whole
 __all__ = ["Change", "change", "content"]
 
 Change: TypeAlias = Callable[[bytes | None], bytes | None]
-"""What becomes of a file's content, where None stands for no file; it may be called twice."""
+"""Makes a file's new content from the old one, None for no file. It may be called twice."""
 
 _PATIENCE: Final = 10.0
-"""Seconds that another process of ours may take with the files of the same folder."""
+"""Seconds to wait for another process of ours that changes files of the same folder."""
 
 _LARGEST: Final = 16 * 1024 * 1024
 _NEW_MODE: Final = 0o644
@@ -74,7 +74,7 @@ def _put(path: Path, wanted: bytes | None) -> None:
     left = re.compile(re.escape(path.name) + r"\.\d+-\d+\.new")
     for beside in path.parent.iterdir():
         if left.fullmatch(beside.name):
-            beside.unlink(missing_ok=True)  # of a process that was killed: whoever lives waits for us
+            beside.unlink(missing_ok=True)  # left by a process that was killed: a living one would hold the lock
     if wanted is None:
         path.unlink()
         return
@@ -84,7 +84,7 @@ def _put(path: Path, wanted: bytes | None) -> None:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep our other processes out, by a lock on the folder: the file itself is replaced."""
+    """Keep our other processes out, by a lock on the folder: the file itself, and a lock on it, is replaced."""
     folder = root_folder(path.parent)
     try:
         if not _locked(folder):
@@ -99,7 +99,7 @@ def _locked(folder: int) -> bool:
         return acquire(folder, _PATIENCE)
     except OSError as error:
         if error.errno in _NO_LOCKS:
-            return True  # a network drive: there is no lock to be had, and one process at a time is the rule
+            return True  # a network drive without locks; there, one process at a time is the rule anyway
         raise
 
 

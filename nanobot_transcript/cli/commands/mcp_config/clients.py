@@ -1,4 +1,4 @@
-"""How each MCP client wants to be told of a server: the file, the place in it, and the form of the entry."""
+"""Where and how each MCP client wants its servers configured: the file, the place in it, and the form of an entry."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ Scope: TypeAlias = Literal["project", "user"]
 """For which projects a file counts: this one, or all of this person."""
 
 _PATIENCE: Final = 86_460
-"""Seconds that a client has to wait for somebody: a day, which is as long as people have, and a minute."""
+"""Seconds that a client has to wait for a person's answer: the day that people have, and a minute more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _opencode(endpoint: ServerEndpoint) -> dict[str, Any]:
     if endpoint.url is None:
         return {"type": "local", "command": [endpoint.command, *endpoint.args], **patience}
     headers = _headers(endpoint, "{{env:{}}}")
-    no_login = {"oauth": False} if headers else {}  # else a token that is refused opens a browser
+    no_login = {"oauth": False} if headers else {}  # otherwise the client opens a browser when a token is refused
     return {"type": "remote", "url": endpoint.url, **headers, **no_login, **patience}
 
 

@@ -1,4 +1,4 @@
-"""``mcp-config``: tell an MCP client of the servers, and its agent when to use them."""
+"""``mcp-config``: configures an MCP client for our servers, and tells its agent when to use them."""
 
 import re
 from pathlib import Path

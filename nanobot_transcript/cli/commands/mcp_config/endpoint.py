@@ -1,4 +1,4 @@
-"""What a client is to start, or to call, for the servers that a person wants."""
+"""What a client has to start or call for the servers that a person wants."""
 
 import re
 import shutil
@@ -59,7 +59,7 @@ def endpoint_of(
 
 
 def variable(server: str) -> str:
-    """Each entry has a variable of its own, for a mailbox's token is good for nothing else."""
+    """The variable for a server's token. Each entry has its own, since a mailbox's token works for nothing else."""
     return f"TRANSCRIPT_{server.upper()}_TOKEN"
 
 

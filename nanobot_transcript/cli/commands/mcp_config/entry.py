@@ -1,4 +1,4 @@
-"""An entry of ours in the file of an MCP client, brought up to date; what a person put into it stays."""
+"""Updates our entry in the file of an MCP client, and keeps what a person put into it."""
 
 import copy
 import json
@@ -23,12 +23,12 @@ _CALLED: Final = frozenset(
     {*_ADDRESSES, "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "auth", "oauth", "scopes"}
 )
 _SPOKEN_OF: Final = frozenset({"command", "args", "type", *_ADDRESSES})
-"""Keys that go without a word when an entry turns from a process into an address, or back."""
+"""Keys that are removed silently when an entry changes from a process to an address, or back."""
 
 _TOKEN: Final = frozenset({"headers", "bearer_token_env_var"})
 _VARIABLE: Final = re.compile(r"TRANSCRIPT_[A-Z_]+_TOKEN")
 _SUGGESTED: Final = frozenset({"cwd", "autoApprove", "timeout", "tool_timeout_sec", "toolTimeout"})
-"""Keys that are set once, and are a person's to change."""
+"""Keys that are set once, and left to the person from then on."""
 
 
 def is_ours(entry: Any) -> bool:
@@ -89,7 +89,7 @@ def _update_token(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> 
     _replace(there, "bearer_token_env_var", entry.get("bearer_token_env_var"))
     known = there.get("headers") or {}
     if not isinstance(known, Mapping):
-        return  # not for us to understand
+        return  # a form that we do not know stays as it is
     headers = dict(known)
     _replace(headers, "Authorization", entry.get("headers", {}).get("Authorization"))
     if not headers:

@@ -1,4 +1,4 @@
-"""The rules in a client's file of instructions: for the servers that are configured, and only when a person agrees."""
+"""Writes rules into a client's file of instructions: for the configured servers, and only when a person agrees."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ __all__ = ["Instructions", "rules_for", "rules_taken_out"]
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What is to be done to a file of instructions. ``rules`` is the block, empty when it is to be taken out."""
+    """A change to a file of instructions. ``rules`` is the block to write; empty removes it."""
 
     path: Path
     to: Change
@@ -106,7 +106,7 @@ def _tolerant(client: Client, scope: Scope | None, offered: Collection[str]) -> 
     try:
         return _configured(client, scope, None, offered)
     except ConfigError:
-        return set()  # the file of a client that nobody speaks of
+        return set()  # an unreadable file of a client that was not asked for
 
 
 def _configured(client: Client, scope: Scope | None, file: Path | None, offered: Collection[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""JSON as people keep it in files, also with comments: changed in place, so that all else stays as it was written."""
+"""Edits JSON files of people, with comments or without: in place, so that everything else stays as it was written."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 __all__ = ["CommentInTheWayError", "Form", "bare", "rewritten"]
 
 Form: TypeAlias = Literal["json", "commented", "jsonc", "toml"]
-"""What a client reads: JSON; the same with comments; also with a comma behind the last item; or TOML."""
+"""Forms of clients' files: JSON; with comments; with comments and trailing commas; or TOML."""
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')

@@ -1,4 +1,4 @@
-"""A short block for the file of instructions that an agent reads: when to ask, when to report, when to read mail."""
+"""The block of rules for an agent's file of instructions: when to ask, when to report, when to read mail."""
 
 import codecs
 import re
@@ -97,7 +97,7 @@ def _without_line_end(text: str) -> str:
 
 
 def _text(known: bytes) -> str:
-    return known.decode("utf-8", "surrogateescape")  # whatever else is in there stays
+    return known.decode("utf-8", "surrogateescape")  # bytes that are no UTF-8 are kept
 
 
 def _bytes(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""From settings to agents that can run: the composition of our own host."""
+"""Makes agents that can run out of settings: the composition of our own host."""
 
 import asyncio
 import logging
@@ -33,12 +33,12 @@ logger = logging.getLogger(__name__)
 
 _MARGIN: Final = 30.0
 _NOT_FOR_BOTS: Final = frozenset({"hub", "filebox", "mail", "assistant", "io"})
-"""Sections of the settings that no bot has to do with."""
+"""Sections of the settings that do not concern bots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An agent to run: its account, its settings, its platform, and the name that it has to itself."""
+    """An agent to run: its account, its settings, its platform, and its unique name."""
 
     name: str
     account: str
@@ -52,14 +52,14 @@ class Chosen:
 
     @property
     def profile(self) -> AgentProfile:
-        """The agent as the others know it."""
+        """The agent as other members know it."""
         given, ids = self.settings, frozenset({self.name, self.account})
         return AgentProfile(self.name, tuple(given.aliases), given.description, ids, account=self.account)
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A runner and what it stands on."""
+    """A runner and what it uses, which is closed after it."""
 
     runner: "Runner"
     store: AsyncGroupTranscriptStore
@@ -69,12 +69,12 @@ class Composed:
 
     @property
     def ways(self) -> str:
-        """How the platforms connect, in a few words; empty where nothing is to be told."""
+        """How the platforms connect, in a few words; may be empty."""
         return "; ".join(connector.way for connector in self.connectors if connector.way)
 
     async def close(self) -> None:
         """Release connections and files, after the runner has ended."""
-        async with AsyncExitStack() as ends:  # each is closed, whatever becomes of the others
+        async with AsyncExitStack() as ends:  # closes each, even if closing another one fails
             ends.push_async_callback(asyncio.to_thread, self.record.close)
             ends.push_async_callback(self.store.close)
             for connector in self.connectors:

@@ -10,7 +10,7 @@ from nanobot_transcript.cli.commands.service.notification import tell_ready
 from nanobot_transcript.cli.terminal.exit_codes import DONE, INTERRUPTED, REMOTE, described
 from nanobot_transcript.cli.terminal.language import said
 from nanobot_transcript.cli.terminal.options import ConfigOrCOption, JsonlOption, StoreOption, read_settings
-from nanobot_transcript.cli.terminal.output import emit_line, listed, notice
+from nanobot_transcript.cli.terminal.output import LOG_FORMAT, emit_line, listed, notice
 from nanobot_transcript.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 logger = logging.getLogger(__name__)
-
-_LOG = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 def run(
@@ -53,7 +51,7 @@ def run(
     from nanobot_transcript.cli.commands.run.agents import chosen, compose
     from nanobot_transcript.cli.commands.run.platforms import code_rooms
 
-    logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, force=True)
     for room in code_rooms():
         logging.getLogger(room).setLevel(logging.DEBUG if verbose else logging.INFO)
     settings = read_settings(config, store, later=True)  # `chosen` requires what these agents need
@@ -66,13 +64,13 @@ def run(
 
 
 def _require(record: "Record", *, spooled: bool) -> None:
-    """Raises StoreUnavailableError when nothing can be recorded now; what is ``spooled`` is recorded later."""
+    """Raise StoreUnavailableError when nothing can be recorded now; with a spool only warn, as it is recorded later."""
     try:
         record.require(written=True)
     except StoreUnavailableError as error:
         if not spooled:
             raise
-        waits = "Until it can be used, messages wait on this machine; who names no bot is not answered."
+        waits = "Until then messages wait on this machine, and the bots answer only when they are mentioned."
         logger.warning("%s %s %s", error, error.hint, waits)
 
 
@@ -85,7 +83,7 @@ async def _work(make: "Callable[[], Composed]", record: str, *, jsonl: bool) -> 
     names = [hosted.name for hosted in runner.agents]
     way = f" ({composed.ways})" if composed.ways else ""
     notice(said("Record: {record}\nConnecting {names}{way} …", record=record, names=listed(names), way=way))
-    tell_ready()  # a platform that cannot be reached is waited for, as long as it takes
+    tell_ready()  # already now: connecting takes as long as the platform cannot be reached
     announcing = asyncio.ensure_future(_announce(runner, jsonl=jsonl))
     try:
         await runner.run(signals=True)

@@ -1,4 +1,4 @@
-"""From settings to minds: responders that answer, and the judge of the gate."""
+"""Makes minds out of settings: the responders of agents, and the gate's judge."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["judge_for", "responder_for"]
 
-_SILENCE: Final = 60.0  # seconds; an endpoint that streams says something more often
+_SILENCE: Final = 60.0  # seconds without any byte after which a streaming endpoint is given up
 
 
 def responder_for(given: "ResponderSettings", key: str) -> "Responder":

@@ -41,7 +41,7 @@ def connect_of(platform: Platform) -> "Connect":
         loaded: Connect = getattr(import_module(module), name)
         if not callable(loaded):
             raise TypeError("it cannot be called")
-    except (Exception, SystemExit) as error:  # another package's code
+    except (Exception, SystemExit) as error:  # the import runs another package's code
         raise ConfigError(
             said(
                 "What connects the platform {name}, {run}, cannot be loaded: {error}.",
@@ -55,7 +55,7 @@ def connect_of(platform: Platform) -> "Connect":
 
 
 def fallback_of(connectors: "Mapping[str, Connector]") -> "Fallback":
-    """The histories of the platforms as one: each is asked about its own chats. ``connectors`` may be filled later."""
+    """The histories of all platforms as one; each is asked about its own chats. ``connectors`` may be filled later."""
 
     def ask(session_key: str, since_ms: float | None, limit: int) -> "AbstractAsyncContextManager[Sequence[Entry]]":
         connector = connectors.get(split(session_key)[0])
@@ -66,5 +66,5 @@ def fallback_of(connectors: "Mapping[str, Connector]") -> "Fallback":
 
 
 def code_rooms() -> set[str]:
-    """The packages of ours and of the platforms, whose logs tell what `run` does."""
+    """Our package and those of the platforms: the names of the loggers that say what `run` does."""
     return {"nanobot_transcript", *(platform.run.partition(".")[0] for platform in platforms() if platform.run)}

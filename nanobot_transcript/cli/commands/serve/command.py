@@ -20,7 +20,7 @@ from nanobot_transcript.cli.terminal.options import (
     read_settings,
     warn_of_record,
 )
-from nanobot_transcript.cli.terminal.output import emit_line, notice
+from nanobot_transcript.cli.terminal.output import LOG_FORMAT, emit_line, notice
 from nanobot_transcript.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import LoadedSettings, Settings
 
-__all__ = ["listening_at", "page_at", "serve"]
+__all__ = ["listening_at", "serve"]
 
-_LOG: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
 _GRACE: Final = 0.25
-"""Seconds that connections have, twice, after the hub itself has ended what is open."""
+"""Seconds that open connections still have once the hub has ended its own work; aiohttp waits for this twice."""
 
 _IDLE: Final = 30.0
-"""Seconds in which the head of a request has to be there, or the next request on the same connection."""
+"""Seconds in which a request's head has to arrive, and after which an idle connection is closed."""
 
 
 def serve(
@@ -62,10 +62,10 @@ def serve(
       nanobot-transcript serve --port 8765
     """
     if not jsonl:
-        notice(said("Starting the hub …"))  # loading what it needs takes seconds
+        notice(said("Starting the hub …"))  # importing what it needs takes seconds
     import asyncio
 
-    logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, force=True)
     settings = _settings(config, store, host, port)
     for room in ("nanobot_transcript", "transcript_mcp"):
         logging.getLogger(room).setLevel(settings.hub.log_level.upper())
@@ -114,7 +114,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         if _holds_questions(settings, rooms):
             await _listen_again(runner, settings)
         gc.collect()
-        gc.freeze()  # what a hub is made of stays: looking through it again and again would stop all its clients
+        gc.freeze()  # what is loaded now stays for good: each full collection would scan it, and all clients would wait
         tell_ready()
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
@@ -188,7 +188,7 @@ def _stop(stopped: "Any", number: int) -> None:
 
 
 async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[str, int]:
-    """Open the port; the address and port of the hub. Raises ConfigError when the port cannot be had."""
+    """Open the port; returns the address and port of the hub. Raises ConfigError when it cannot listen there."""
     from aiohttp import web
 
     await runner.setup()
@@ -198,7 +198,9 @@ async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[
 
 
 async def _check_port(settings: "LoadedSettings") -> None:
-    """Raises ConfigError when another program listens there: often a hub, which may hold the stores of this one."""
+    """Raise ConfigError when another program listens there. Asked before anything is opened: it may be a hub that has
+    locked the same stores, and that error would say less.
+    """
     import asyncio
 
     with _told(settings):
@@ -214,7 +216,7 @@ async def _check_port(settings: "LoadedSettings") -> None:
 
 @contextmanager
 def _told(settings: "LoadedSettings") -> Iterator[None]:
-    """Raises ConfigError when the port cannot be had."""
+    """Turn the error of a port where nothing can listen into ConfigError."""
     try:
         yield
     except OSError as error:
@@ -230,7 +232,9 @@ def _told(settings: "LoadedSettings") -> Iterator[None]:
 
 
 async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> None:
-    """Open the second port, where programs of Agent Assistant look. Raises ConfigError when it cannot be had."""
+    """Open the second port, which programs for the original Agent Assistant expect. Raises ConfigError when it cannot
+    listen there.
+    """
     from aiohttp import web
 
     listen = settings.assistant.listen
@@ -247,7 +251,9 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
 
 
 def second_address(listen: str, hub_host: str) -> tuple[str, int]:
-    """``assistant.listen`` as host and port. Raises ConfigError; it reaches no farther than the hub itself."""
+    """``assistant.listen`` as host and port. Raises ConfigError, also for an address that more machines can reach than
+    the hub's own.
+    """
     from transcript_mcp.door.address import is_loopback
 
     host, _, port = listen.rpartition(":")
@@ -265,7 +271,7 @@ def second_address(listen: str, hub_host: str) -> tuple[str, int]:
 
 
 def _origins(settings: "LoadedSettings", sentence: str) -> str:
-    """Where the address comes from that a sentence is about, when a variable says it: perhaps a stranger's ``.env``."""
+    """Which variable the address of an error comes from, if one does: it may stand in somebody else's ``.env``."""
     found = {"hub.host": settings.hub.host, "hub.port": str(settings.hub.port)}
     told = [
         said(" {key} comes from {origin}.", key=key, origin=origin.where)

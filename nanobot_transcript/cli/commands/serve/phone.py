@@ -1,4 +1,4 @@
-"""How a phone comes to the page of a hub: the hub's address in the network, and a QR code of it in the terminal.
+"""Lets a phone open the hub's page: the hub's address in the network, and a QR code of it in the terminal.
 
 The code may hold the token of people. It stands behind ``#`` there, which a browser sends to nobody, and the page takes
 it out of the address at once. It is drawn for eyes alone: on a terminal, never into a pipe or a file.
@@ -17,15 +17,15 @@ from nanobot_transcript.settings.hub_address import is_everywhere
 __all__ = ["drawn", "drawn_on_terminal", "network_address", "with_token"]
 
 _QUIET: Final = 4
-"""Modules of white round a code; the standard wants so many."""
+"""The white margin around a code, in modules, as the standard demands."""
 
 _BLACK_ON_WHITE: Final = "\x1b[38;5;16;48;5;231m"
-"""Out of the colour cube, which is the same in every terminal: the 16 named colours are what a theme makes of them."""
+"""From the colour cube, which is the same in every terminal; the 16 named colours depend on the theme."""
 
 _PLAIN: Final = "\x1b[0m"
 _HALVES: Final = {(0, 0): " ", (1, 0): "\N{UPPER HALF BLOCK}", (0, 1): "\N{LOWER HALF BLOCK}", (1, 1): "\N{FULL BLOCK}"}
 
-# Of the networks that are kept for examples: nobody has them, so the way there is the way to everybody.
+# Addresses reserved for documentation: no network has them, so the route to them is the default route.
 _ELSEWHERE: Final = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
@@ -41,7 +41,7 @@ def network_address(host: str) -> str | None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as asked:
-            asked.connect((_ELSEWHERE[family], 9))  # chooses a way, and sends nothing
+            asked.connect((_ELSEWHERE[family], 9))  # a UDP socket only chooses a route and sends nothing
             found = asked.getsockname()[0]
     except OSError:
         return None
@@ -75,7 +75,7 @@ def drawn_on_terminal(text: str) -> str | None:
 
 
 def drawn(text: str) -> list[str]:
-    """A QR code as lines of half blocks: black where there is ink. Each line is two rows of modules."""
+    """A QR code as lines of half blocks; each line is two rows of modules."""
     import segno
 
     rows = [tuple(row) for row in segno.make_qr(text, error="l").matrix_iter(border=_QUIET)]

@@ -1,4 +1,4 @@
-"""``service``: the hub or the bots as services of systemd, started with the machine and again after a crash."""
+"""``service``: runs the hub or bots as services of systemd, which start with the machine and after a crash."""
 
 import os
 import shlex
@@ -32,13 +32,13 @@ _OF_THE_NETWORK: Final = frozenset(
     {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"}
     | {"SSL_CERT_FILE", "SSL_CERT_DIR"}
 )
-"""Variables without which a machine behind a proxy reaches nothing."""
+"""Variables that a machine behind a proxy needs to reach anything."""
 
 _OF_MODELS: Final = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL"})
-"""What the package openai takes where the settings say nothing."""
+"""Variables that the package openai reads where the settings say nothing."""
 
 _OF_SYSTEMD: Final = frozenset({"HOME", "LOGNAME", "PATH", "SHELL", "USER"})
-"""What a service has anyway."""
+"""Variables that systemd sets for every service."""
 
 _MEANING: Final = {2: "usage or configuration", 3: "the store is not available", 4: "the platform refuses a bot"}
 
@@ -213,7 +213,7 @@ def uninstall(name: _NameArgument = None, json: JsonOption = False) -> None:
     try:
         systemd = Systemd()
     except ConfigError:
-        systemd = None  # then nothing runs, and there are the files alone
+        systemd = None  # without systemd nothing runs, and only the files are to be removed
     if systemd is not None and meant in installed():
         systemd.forget(_unit_name(meant))
     gone = remove(meant)

@@ -1,4 +1,4 @@
-"""The files of our services below a person's configurations: units where systemd looks, and variables beside them."""
+"""The files of our services in a person's configuration folder: units where systemd looks, and their variables."""
 
 import os
 import shutil
@@ -25,17 +25,17 @@ def installed() -> list[str]:
 
 
 def unit_file(name: str) -> Path:
-    """Where the unit of a service lies."""
+    """The path of a service's unit."""
     return _units() / f"{PREFIX}{name}.service"
 
 
 def variables_file(name: str) -> Path:
-    """Where the variables of a service lie."""
+    """The path of a service's file of variables."""
     return _configurations() / "nanobot-transcript" / f"{name}.env"
 
 
 def about(name: str) -> str:
-    """What a service does; empty where there is none of this name."""
+    """The description of a service; empty if there is none of this name."""
     return description_of(_text(unit_file(name)))
 
 
@@ -106,7 +106,7 @@ def _belongings(name: str, *, ours: bool) -> Iterator[Path]:
         # What `systemctl --user edit` writes goes before the unit, which says that it is ours.
         yield unit.with_name(f"{unit.name}.d")
         yield unit
-    yield unit.parent / "default.target.wants" / unit.name  # what systemd leaves where it could not be asked
+    yield unit.parent / "default.target.wants" / unit.name  # `systemctl disable` removes it, where systemd runs
     yield variables_file(name)
 
 
@@ -122,7 +122,7 @@ def _configurations() -> Path:
 def _is_ours(path: Path) -> bool:
     try:
         return path.is_file() and _text(path).startswith(MARK)
-    except (OSError, ConfigError):  # nothing that we wrote, and no reason to hide the others
+    except (OSError, ConfigError):  # not ours; the others are listed all the same
         return False
 
 

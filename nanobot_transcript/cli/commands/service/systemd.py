@@ -1,4 +1,4 @@
-"""The systemd that runs this person's services: what it is told, what it says of a service, and where it looks."""
+"""Controls this person's systemd: starts and stops services, and asks for their state."""
 
 import getpass
 import os
@@ -74,13 +74,13 @@ class Systemd:
             )
 
     def reload(self) -> None:
-        """Have the unit files read again."""
+        """Let systemd read the unit files again."""
         self._tell("daemon-reload")
 
     def start(self, unit: str) -> None:
-        """Have a service run, now and whenever systemd starts; it is back when its work has begun.
+        """Start a service now and whenever systemd starts; returns once it is ready. A running one is restarted.
 
-        One that runs is started again. Raises ConfigError with the last lines of its log when it does not come up.
+        Raises ConfigError with the last lines of its log when it does not become ready.
         """
         self._tell("enable", unit)
         answer = self._ask("restart", unit)
@@ -92,9 +92,9 @@ class Systemd:
             )
 
     def forget(self, unit: str) -> None:
-        """Stop a service, and start it no more. What it is not known by is no mistake: then there is less to do.
+        """Stop and disable a service; one that systemd does not know is fine.
 
-        Raises ConfigError when it goes on.
+        Raises ConfigError when it keeps running.
         """
         self._ask("stop", unit)
         if self.look_at(unit).state in _GOES_ON:
@@ -106,7 +106,7 @@ class Systemd:
             self._ask(*words)
 
     def look_at(self, unit: str) -> ServiceStatus:
-        """How a service is."""
+        """The state of a service."""
         answer = self._tell("show", unit, f"--property={','.join(_PROPERTIES)}")
         found = dict(line.split("=", 1) for line in answer.splitlines() if "=" in line)
         exited = found.get("ExecMainCode") == _EXITED
@@ -139,7 +139,7 @@ class Systemd:
 
 
 def lingers() -> bool | None:
-    """Whether this user's services go on after the last logout; None where nobody knows."""
+    """Whether this user's services keep running after the last logout; None if that is unknown."""
     program = shutil.which("loginctl")
     if program is None:
         return None
@@ -148,10 +148,10 @@ def lingers() -> bool | None:
 
 
 def user() -> str:
-    """What this user is called."""
+    """This user's name, or number."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # in a container numbers may be all there is
+    except (KeyError, OSError):  # in a container a user may have no name
         return str(os.getuid())
 
 
@@ -173,7 +173,7 @@ def _last_line(text: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Ours; a shell that was not logged into, such as one of ``su``, lacks the address of its own user's systemd."""
+    """Our environment, with the address of this user's systemd added: a shell of ``su``, for example, lacks it."""
     known = Path(f"/run/user/{os.getuid()}")
     if "XDG_RUNTIME_DIR" in os.environ or not known.is_dir():
         return dict(os.environ)

@@ -1,4 +1,4 @@
-"""The unit file by which systemd keeps one command of ours running, as text. Pure: nothing is looked up or written."""
+"""The text of the unit file with which systemd keeps a command of ours running. Pure: reads and writes nothing."""
 
 import re
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from nanobot_transcript.errors import ConfigError
 __all__ = ["MARK", "PREFIX", "Unit", "check_name", "description_of", "name_from"]
 
 PREFIX: Final = "nanobot-transcript-"
-"""What all units of ours begin with, so that they are found again."""
+"""The beginning of our units' names, by which they are found again."""
 
 MARK: Final = "# Written by `nanobot-transcript service install`"
-"""How a file of ours begins: no other one is ever written over or removed."""
+"""The beginning of our unit files: a file without it is never overwritten or removed."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LONGEST: Final = 100
@@ -69,7 +69,7 @@ class Unit:
                 f"systemd cannot start {self.words[0]}.",
                 hint="Install nanobot-transcript in a folder without quotes and backslashes in its path.",
             )
-        if re.search(r"[\[*?\\]", str(self.variables)):  # the path is a pattern, and one without a match is no mistake
+        if re.search(r"[\[*?\\]", str(self.variables)):  # to systemd a glob, without an error if it fits nothing
             raise ConfigError(
                 f"systemd would not find the variables in {self.variables}.",
                 hint="Set XDG_CONFIG_HOME to a folder without '[', '*', '?' and backslashes in its path.",
@@ -123,12 +123,12 @@ def description_of(text: str) -> str:
 
 
 def _program(path: str) -> str:
-    """The first word of a command: a ``$`` is itself there."""
+    """The first word of a command, in which systemd does not replace ``$``."""
     return path if _PLAIN.fullmatch(path) else _quoted(path)
 
 
 def _word(word: str) -> str:
-    """One word of a command: ``$`` and ``%`` mean something to systemd, also between quotes."""
+    """One word of a command; systemd replaces ``$`` and ``%`` even between quotes."""
     return word if _PLAIN.fullmatch(word) else _quoted(word).replace("$", "$$")
 
 

@@ -35,7 +35,7 @@ def read(path: Path) -> dict[str, str]:
 
 
 def put(path: Path, name: str, unit: str, variables: Mapping[str, str]) -> bool:
-    """Have the variables in the file of a service, and the file with mode 0600. True when something had to change.
+    """Put the variables into the file of a service, and give it mode 0600. True if something had to change.
 
     Raises ConfigError.
     """
@@ -65,7 +65,7 @@ def put(path: Path, name: str, unit: str, variables: Mapping[str, str]) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode() if path.exists() else ""  # read_text would lose each \r
+        return path.read_bytes().decode() if path.exists() else ""  # read_text would turn \r\n into \n
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"{path} cannot be read: {reason}.", hint="Correct or remove it.") from error

@@ -41,6 +41,7 @@ def places(sentence: str) -> set[str]:
         ({"LC_ALL": "", "LC_MESSAGES": "zh_CN", "LANG": "en_US"}, "zh"),
         ({"LC_ALL": "C", "LC_MESSAGES": "zh_CN", "LANG": "zh_CN"}, "en"),
         ({"LANG": "中文"}, "en"),
+        ({"LANG": "xx_XX.UTF-8"}, "en"),
     ],
 )
 def test_the_locale_says_which(environment: dict[str, str], spoken: str) -> None:

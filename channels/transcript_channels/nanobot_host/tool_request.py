@@ -1,4 +1,4 @@
-"""The group chat that the present turn of nanobot belongs to: tools answer about no other."""
+"""The bot and the group that a call of one of our tools is about; tools answer about no other group."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ def group_of(host: "Host", request: Any) -> "tuple[Bot, str]":
 
 
 def tool_error(text: str) -> Any:
-    """What a tool answers instead of a result, in nanobot's form."""
+    """A tool's answer that nanobot treats as an error."""
     from nanobot.agent.tools.base import ToolResult
 
     return ToolResult.error(f"Error: {text}")
