@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from transcript_channels.feishu import Message
+from transcript_channels.feishu.events import CHANGES
 from transcript_channels.feishu.fields import part, string
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.bot import Bot
@@ -32,7 +33,8 @@ _SEATS: Final = {
     "register_p2_im_chat_member_bot_deleted_v1": False,
 }
 """Events of a bot that was taken into a group (True), or put out of it."""
-_RECALLED: Final = "register_p2_im_message_recalled_v1"
+_CHANGES: Final = {f"register_p2_{kind.replace('.', '_')}": kind for kind in CHANGES}
+"""Events about earlier messages, by the name of what registers them in the SDK."""
 
 _ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
 """True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
@@ -125,25 +127,25 @@ class Hearing(Core):
 
 
 class Recalling(Core):
-    """A message that is taken back is hidden in the record."""
+    """What becomes of an earlier message is recorded, such as that it was taken back."""
 
     _transcript_builder: Any = None
-    _transcript_also_recalled: Any = None
+    _transcript_also: Any = None
 
     def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
-        if method_name == _RECALLED:  # a nanobot that listens itself: both hear it
-            self._transcript_also_recalled = handler
         if self._transcript_builder is not builder:
-            self._transcript_builder = builder
-            builder = super()._register_optional_event(builder, _RECALLED, self._transcript_recalled)
-        if method_name == _RECALLED:
+            self._transcript_builder, self._transcript_also = builder, {}
+            for each in _CHANGES:
+                builder = super()._register_optional_event(builder, each, partial(self._transcript_changed, each))
+        if method_name in _CHANGES:  # a nanobot that listens itself: both hear it
+            self._transcript_also[method_name] = handler
             return builder
         return super()._register_optional_event(builder, method_name, handler)
 
-    def _transcript_recalled(self, data: Any) -> None:
-        if self._transcript_also_recalled is not None:
-            self._transcript_also_recalled(data)
-        self._transcript_host.inbound.recall(data)
+    def _transcript_changed(self, method_name: str, data: Any) -> None:
+        if method_name in self._transcript_also:
+            self._transcript_also[method_name](data)
+        self._transcript_host.inbound.apply(_CHANGES[method_name], data)
 
 
 class Listening(Core):

@@ -15,7 +15,8 @@ from nanobot_transcript.conversation.ports import InboundMessage, Recalled
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
-from transcript_channels.feishu import Message, message_from_event, recall_from_event
+from transcript_channels.feishu import Message, message_from_event
+from transcript_channels.feishu.events import CHANGES
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.session_erasure import Forgetting
 
@@ -166,15 +167,18 @@ class Inbound:
             self._remember(handled)  # the agent has it now; the push to come is for the record alone
         return Heard(message, inbound, not (message.from_bot or again or answers), failure, answers)
 
-    def recall(self, data: Any) -> None:
-        """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""
-        recall = recall_from_event(plain(data))
-        if recall is None or recall.chat_id in self._private:
+    def apply(self, kind: str, data: Any) -> None:
+        """Record what became of an earlier message, as an event of ``CHANGES`` tells it. Raises StoreError, so that the
+        platform tells it again. Of a private chat there is no record to change.
+        """
+        change = CHANGES[kind](plain(data))
+        if change is None:
             return
-        failure = self._arrivals.recall(Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms))
+        failure = self._arrivals.apply(change)
         if failure is not None:
             raise failure
-        self._conversation.background.submit(self._forgetting.recalled, recall.message_id)
+        if isinstance(change, Recalled):
+            self._conversation.background.submit(self._forgetting.recalled, change.message_id)
 
     def _remember(self, handled: tuple[str, str]) -> None:
         self._delivered[handled] = None
