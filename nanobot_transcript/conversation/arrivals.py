@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.conversation.people import MembersNow, People
 from nanobot_transcript.conversation.policy import Policy
-from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
+from nanobot_transcript.conversation.ports import Arrival, InboundMessage, MessageChange
 from nanobot_transcript.coordination.async_fronts import ask
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import InvalidEntryError, StoreError
@@ -174,11 +174,11 @@ class Arrivals:
         shared = message.private or self._policy.shares(chat_id)
         return message if message.complete and shared and not answers else None, failure
 
-    async def take_back(self, recalled: Recalled) -> Exception | None:
-        """``recall`` on an event loop; also of a chat that was switched off since."""
+    async def take_change(self, change: MessageChange) -> Exception | None:
+        """``apply`` on an event loop; also of a chat that was switched off since."""
         store = self._store
         slow = store is not None and (store.backend.blocking or store.backend.append_blocks)
-        return await ask(slow, self.recall, recalled)
+        return await ask(slow, self.apply, change)
 
     def record(self, message: InboundMessage) -> tuple[InboundMessage, Exception | None]:
         """Write a message down, unless it is private or was read from the record. The message, which knows now whether
@@ -207,24 +207,24 @@ class Arrivals:
         )
         return any(answers), failure
 
-    def recall(self, recalled: Recalled) -> Exception | None:
-        """Hide a message that was taken back, where its chat has a record; where the chat has since been switched off,
-        a message that stands there. A failure as with ``record``.
+    def apply(self, change: MessageChange) -> Exception | None:
+        """Write down what became of an earlier message, where its chat has a record; where the chat has since been
+        switched off, of a message that stands there. A failure as with ``record``.
         """
-        store, key = self._store, recalled.session_key
-        if store is None or recalled.private:
+        store, key = self._store, change.session_key
+        if store is None or change.private:
             return None
 
         def stands_there() -> bool:
             if not self._policy.records(split(key)[1]):
-                return store.get(key, recalled.message_id) is not None
+                return store.get(key, change.message_id) is not None
             return key in self._known or bool(store.recent(key, 1).entries)
 
-        def hide() -> None:
+        def write() -> None:
             if stands_there():
-                store.recall(key, recalled.message_id, "", recalled.ts, max_wait=_LONGEST_WAIT)
+                store.recall(key, change.message_id, "", change.ts, max_wait=_LONGEST_WAIT)
 
-        return _attempt(hide, "A recalled message was not hidden; the platform will report it again")
+        return _attempt(write, "A recalled message was not hidden; the platform will report it again")
 
     def has_heard(self, session_key: str) -> bool:
         """True when a message of this chat was recorded since the start."""

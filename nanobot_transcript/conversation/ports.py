@@ -17,6 +17,7 @@ __all__ = [
     "MarkingChannel",
     "MaySend",
     "MentionedMember",
+    "MessageChange",
     "OutboundMessage",
     "Publish",
     "React",
@@ -105,6 +106,10 @@ class Recalled:
     private: bool = False
 
 
+MessageChange: TypeAlias = Recalled
+"""What a platform tells of a message that was said earlier: a union, once there is more than one kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class CardAction:
     """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries.
@@ -188,7 +193,7 @@ class Read(Protocol):
 class Publish(Protocol):
     """Where a channel brings what the platform tells it. To be called before the platform is acknowledged."""
 
-    async def __call__(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
+    async def __call__(self, event: InboundMessage | MessageChange | CardAction) -> Mapping[str, Any] | None:
         """Record the event and hand it on. The answer to a card action, if there is one.
 
         Raises StoreError when it could not be recorded: then the platform should push it again. The agent has it

@@ -14,6 +14,7 @@ from nanobot_transcript.relevance.name_calls import call_of
 from nanobot_transcript.relevance.names import Roster
 from nanobot_transcript.relevance.observation import Observation, content_of
 from nanobot_transcript.relevance.request_words import tells_to_stop, wording
+from nanobot_transcript.store.lines.ops import hides
 from nanobot_transcript.turns.claim import is_answered
 from nanobot_transcript.turns.courtesy import is_consent, is_greeting, is_thanks, is_wordless
 from nanobot_transcript.turns.message_age import age_ms
@@ -55,7 +56,7 @@ def never(
     """Why a message is never answered, by itself; ``command_for_other`` needs the scene and comes later."""
     if not isinstance(message, dict) or not (isinstance(message.get("content"), str) or message.get("op")):
         return Reason.INVALID
-    if message.get("op") in ("recall", "redact") or _recalled(message, past):
+    if hides(message) or _recalled(message, past):
         return Reason.RECALLED
     if wrote(agent, message):
         return Reason.OWN
@@ -206,9 +207,7 @@ def _member(roster: Roster, name: str) -> int | None:
 
 def _recalled(message: Entry, past: Past) -> bool:
     message_id = message.get("message_id")
-    return bool(message_id) and any(
-        entry.get("op") in ("recall", "redact") and entry.get("target") == message_id for entry in past.ops
-    )
+    return bool(message_id) and any(hides(entry) and entry.get("target") == message_id for entry in past.ops)
 
 
 def _is_whole(entry: Entry) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.policy import Policy
-from nanobot_transcript.conversation.ports import CardAction, InboundMessage, Recalled
+from nanobot_transcript.conversation.ports import CardAction, InboundMessage, MessageChange, Recalled
 from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.identity import is_bot
 from nanobot_transcript.runner.bus import MessageBus
@@ -45,15 +45,15 @@ class Intake:
         self._policy: Policy = policy or Policy()
         self._relayed: bool = relayed
 
-    async def publish(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
+    async def publish(self, event: InboundMessage | MessageChange | CardAction) -> Mapping[str, Any] | None:
         """See ``Publish``."""
         self._loop = asyncio.get_running_loop()
-        if isinstance(event, Recalled):
-            await self._recalled(event)
+        if isinstance(event, InboundMessage):
+            await self._message(event)
         elif isinstance(event, CardAction):
             await self._pressed(event)
         else:
-            await self._message(event)
+            await self._changed(event)
         return None
 
     async def _message(self, message: InboundMessage) -> None:
@@ -81,8 +81,9 @@ class Intake:
         if not self._bus.publish_inbound(message):
             logger.warning("Too many messages are waiting; %s is recorded but not answered", message.message_id)
 
-    async def _recalled(self, recalled: Recalled) -> None:
-        self._forget(recalled.session_key, recalled.message_id)
-        failure = await self._arrivals.take_back(recalled)
+    async def _changed(self, change: MessageChange) -> None:
+        if isinstance(change, Recalled):
+            self._forget(change.session_key, change.message_id)
+        failure = await self._arrivals.take_change(change)
         if failure is not None:
             raise failure

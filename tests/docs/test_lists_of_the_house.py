@@ -118,26 +118,24 @@ def named(cell: str) -> Iterator[str]:
             yield ".".join(parts[parts.index(found[0]) :])
 
 
-def test_the_picture_of_the_rooms_has_the_layers_of_import_linter() -> None:
+def test_the_drawing_of_the_house_has_the_layers_of_import_linter() -> None:
+    layers = [{within_its_source(name) for name in layer} for layer in layered()]
     for language in LANGUAGES:
-        (picture,) = re.findall(
-            r"```text\n(nanobot_transcript\.cli\..*?)```", page(language, "architecture"), re.DOTALL
-        )
-        shown = [set(drawn(line)) for line in picture.splitlines() if not line.startswith(" ")]
-        assert shown == list(layered()), language
+        (drawing,) = re.findall(r"```text\n([^`]*│ cli\..*?)```", page(language, "architecture"), re.DOTALL)
+        assert list(drawn(drawing)) == layers, language
 
 
-def drawn(line: str) -> Iterator[str]:
-    """The rooms of a line of the picture; the name of the package is written once."""
-    rooms_of_line = re.match(r"\S+(?: \| \S+)*", line)
-    assert rooms_of_line
-    package = ""
-    for name in rooms_of_line[0].split(" | "):
-        if name.partition(".")[0] in SOURCES:
-            package = name.partition(".")[0]
-            yield name
-        else:
-            yield f"{package}.{name.lstrip('.')}"
+def within_its_source(name: str) -> str:
+    """A room as the drawing calls it, without its top-level package."""
+    return name.partition(".")[2]
+
+
+def drawn(drawing: str) -> Iterator[set[str]]:
+    """The rooms of each row: they begin right behind the line beside the floors' names, and what they hold follows."""
+    for row in drawing.splitlines():
+        _, line, rooms_of_row = row.partition("│ ")
+        if line and (names := re.match(r"\S+(?: \| \S+)*", rooms_of_row)):
+            yield set(names[0].split(" | "))
 
 
 def test_every_tool_looks_at_every_package() -> None:

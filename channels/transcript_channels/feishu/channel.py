@@ -22,7 +22,6 @@ from nanobot_transcript.conversation.ports import (
     OutboundMessage,
     Publish,
     Read,
-    Recalled,
     SentMessage,
 )
 from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, TranscriptError
@@ -32,7 +31,7 @@ from transcript_channels.feishu.bodies import At, Mentionable
 from transcript_channels.feishu.bundles import Bundles
 from transcript_channels.feishu.client import BotInfo, FeishuClient
 from transcript_channels.feishu.content import text_of
-from transcript_channels.feishu.events import message_from_event, recall_from_event
+from transcript_channels.feishu.events import CHANGES, message_from_event
 from transcript_channels.feishu.fields import ids_of, part, string
 from transcript_channels.feishu.groups import FeishuGroups
 from transcript_channels.feishu.platform import FEISHU
@@ -167,8 +166,9 @@ class FeishuChannel:
         kind = string(part(event, "header"), "event_type")
         if kind == "im.message.receive_v1":
             await self._on_message(event, publish)
-        elif kind == "im.message.recalled_v1":
-            await self._on_recall(event, publish)
+        elif kind in CHANGES:
+            if (change := CHANGES[kind](event)) is not None:
+                await publish(change)
         elif kind == "card.action.trigger":
             return await publish(action_from_event(event))
         elif kind == "im.chat.member.bot.added_v1":
@@ -196,12 +196,6 @@ class FeishuChannel:
     def _read_plainly(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
         entry = entry_of(arrival, self._people.look())
         return InboundMessage(arrival.session_key, entry, private=private, complete=arrival.complete)
-
-    async def _on_recall(self, event: Mapping[str, Any], publish: Publish) -> None:
-        recall = recall_from_event(event)
-        if recall is not None:
-            key = FEISHU.key(recall.chat_id)
-            await publish(Recalled(key, recall.message_id, recall.ts_ms))
 
     def _on_event(self, event: dict[str, Any]) -> Any:
         """In the connection's thread. Raises what ``handle`` raises, and TimeoutError: the platform pushes again."""

@@ -1,19 +1,20 @@
-"""Feishu's message events as values: ``im.message.receive_v1`` and ``im.message.recalled_v1``.
+"""Feishu's message events as values: ``im.message.receive_v1``, and those of ``CHANGES`` about earlier messages.
 
 The argument is the event as a dictionary, ``{"header": {...}, "event": {...}}``, whether it came over the
 long connection or a webhook. Fields: https://open.feishu.cn/document/server-docs/im-v1/message/events/receive
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.conversation.ports import Arrival, MentionedMember
+from nanobot_transcript.conversation.ports import Arrival, MentionedMember, MessageChange, Recalled
 from nanobot_transcript.entry import Ids
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.fields import ids_of, mentions_of, milliseconds, part, position, string
 from transcript_channels.feishu.platform import FEISHU
 
-__all__ = ["CALLBACKS", "MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
+__all__ = ["CALLBACKS", "CHANGES", "MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
 
 CALLBACKS: Final = frozenset({"card.action.trigger", "url.preview.get"})
 """Events whose acknowledgement carries an answer: a toast or a card for whoever pressed a button."""
@@ -115,3 +116,13 @@ def recall_from_event(event: Any) -> Recall | None:
         return None
     app_id = string(part(event, "header"), "app_id")
     return Recall(app_id, chat_id, message_id, milliseconds(body.get("recall_time")))
+
+
+def _recalled(event: Any) -> Recalled | None:
+    recall = recall_from_event(event)
+    return None if recall is None else Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms)
+
+
+CHANGES: Final[Mapping[str, Callable[[Any], MessageChange | None]]] = {"im.message.recalled_v1": _recalled}
+"""The events that tell what became of an earlier message, by their names: what each tells, None when something that it
+needs is missing."""

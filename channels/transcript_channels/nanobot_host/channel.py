@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from transcript_channels.feishu import Message
+from transcript_channels.feishu.events import CHANGES
 from transcript_channels.feishu.fields import part, string
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.bot import Bot
@@ -33,7 +34,8 @@ _SEATS: Final = {
 }
 """Events of a bot that was added to a group (True) or removed from it."""
 _PRESSED: Final = "register_p2_card_action_trigger"
-_RECALLED: Final = "register_p2_im_message_recalled_v1"
+_CHANGES: Final = {f"register_p2_{kind.replace('.', '_')}": kind for kind in CHANGES}
+"""Events about earlier messages, by the name of what registers them in the SDK."""
 
 _ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
 """True while nanobot writes something other than the agent's own text, such as a tool hint, into an open card."""
@@ -126,26 +128,26 @@ class Hearing(Core):
 
 
 class Recalling(Core):
-    """Hides recalled messages in the record."""
+    """What becomes of an earlier message is recorded, such as that it was taken back."""
 
     _transcript_builder: Any = None
-    _transcript_also_recalled: Any = None
+    _transcript_also: Any = None
 
     def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
         # The SDK keeps one handler per event. A nanobot that registers one itself gets it called by ours.
-        if method_name == _RECALLED:
-            self._transcript_also_recalled = handler
         if self._transcript_builder is not builder:  # the first event of a new builder: register ours as well
-            self._transcript_builder = builder
-            builder = super()._register_optional_event(builder, _RECALLED, self._transcript_recalled)
-        if method_name == _RECALLED:
+            self._transcript_builder, self._transcript_also = builder, {}
+            for each in _CHANGES:
+                builder = super()._register_optional_event(builder, each, partial(self._transcript_changed, each))
+        if method_name in _CHANGES:
+            self._transcript_also[method_name] = handler
             return builder
         return super()._register_optional_event(builder, method_name, handler)
 
-    def _transcript_recalled(self, data: Any) -> None:
-        if self._transcript_also_recalled is not None:
-            self._transcript_also_recalled(data)
-        self._transcript_host.inbound.recall(data)
+    def _transcript_changed(self, method_name: str, data: Any) -> None:
+        if method_name in self._transcript_also:
+            self._transcript_also[method_name](data)
+        self._transcript_host.inbound.apply(_CHANGES[method_name], data)
 
 
 class Actions(Core):

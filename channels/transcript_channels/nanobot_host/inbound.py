@@ -16,7 +16,8 @@ from nanobot_transcript.conversation.ports import InboundMessage, Recalled
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
-from transcript_channels.feishu import Message, message_from_event, recall_from_event
+from transcript_channels.feishu import Message, message_from_event
+from transcript_channels.feishu.events import CHANGES
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.session_erasure import Forgetting
 
@@ -157,15 +158,18 @@ class Inbound:
             self._remember(handled)  # nanobot gets it now; when it is pushed again, it is only to be recorded
         return Heard(message, inbound, not (message.from_bot or again or answers), failure, answers)
 
-    def recall(self, data: Any) -> None:
-        """Hide a recalled message. Raises StoreError, so that the platform pushes the event again."""
-        recall = recall_from_event(plain(data))
-        if recall is None or recall.chat_id in self.private:
+    def apply(self, kind: str, data: Any) -> None:
+        """Record what became of an earlier message, as an event of ``CHANGES`` tells it. Raises StoreError, so that the
+        platform tells it again. Of a private chat there is no record to change.
+        """
+        change = CHANGES[kind](plain(data))
+        if change is None:
             return
-        failure = self.arrivals.recall(Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms))
+        failure = self.arrivals.apply(change)
         if failure is not None:
             raise failure
-        self.conversation.background.submit(self.forgetting.recalled, recall.message_id)
+        if isinstance(change, Recalled):
+            self.conversation.background.submit(self.forgetting.recalled, change.message_id)
 
     def _remember(self, handled: tuple[str, str]) -> None:
         self._delivered[handled] = None

@@ -15,6 +15,7 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import LATER, sentence_of
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
+from nanobot_transcript.store.lines.ops import hides, is_op
 from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
@@ -265,11 +266,11 @@ class GroupsPage(WebPage):
             ):
                 async for line in lines:
                     target = line.get("target")
-                    if line.get("op") in ("recall", "redact") and target in missing:
+                    if hides(line) and target in missing:
                         first = senders.get(target)
                         gone.append(self._gone(target, line, first))
                         missing -= {target, *((first or {}).get("message_ids") or ())}
-                    elif line.get("op") is None and line["message_id"] in missing:
+                    elif not is_op(line) and line["message_id"] in missing:
                         senders[line["message_id"]] = line
                     if not missing:
                         break

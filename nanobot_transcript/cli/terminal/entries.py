@@ -14,6 +14,7 @@ from nanobot_transcript.cli.terminal.output import console, printable
 from nanobot_transcript.cli.terminal.tables import shortened
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_bot
+from nanobot_transcript.store.lines.ops import hides, is_edit, is_op
 from nanobot_transcript.store.names import short_name
 
 if TYPE_CHECKING:
@@ -119,14 +120,13 @@ class EntryPrinter:
         return known
 
     def _text(self, session_key: str, entry: Entry) -> str:
-        op = entry.get("op")
-        if op in ("recall", "redact"):
+        if hides(entry):
             return said("⌫ took a message back")
-        if op is not None and op != "edit":
-            return f"({op})"
+        if is_op(entry) and not is_edit(entry):
+            return f"({entry.get('op')})"
         from nanobot_transcript.turns.addressees import id_at  # that room takes a while to import
 
-        mark = "✎ " if op == "edit" or entry.get("edited") else ""
+        mark = "✎ " if is_edit(entry) or entry.get("edited") else ""
         replied = self._names.get((session_key, id_at(entry, "reply_to") or ""))
         head = f"↪ {replied}: " if replied else ""
         return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or said('empty')})"))

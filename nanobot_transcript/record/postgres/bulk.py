@@ -14,8 +14,9 @@ from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.store.contract import Line, Standing
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_op, upgrade
+from nanobot_transcript.store.lines.fold import upgrade
 from nanobot_transcript.store.lines.ids import id_keys, ids_of
+from nanobot_transcript.store.lines.ops import is_op
 
 __all__ = ["PostgresBulk", "Then"]
 

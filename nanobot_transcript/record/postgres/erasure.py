@@ -22,8 +22,8 @@ from nanobot_transcript.sql.postgres.listener import notify
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.erasure import Eraser, Hidden, Purge
-from nanobot_transcript.store.lines.fold import HIDING
 from nanobot_transcript.store.lines.ids import id_keys
+from nanobot_transcript.store.lines.ops import erasure_mark, hides
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["Erasure"]
@@ -209,7 +209,7 @@ class _Locked:
             return 0
         ops = PostgresOps(self.rows).since(self._connection, 0)
         new = list(self._ops(self._erased_to))
-        targets = {target for _, entry in new if entry.get("op") in HIDING and (target := entry.get("target"))}
+        targets = {target for _, entry in new if hides(entry) and (target := entry.get("target"))}
         count = self._erase_everywhere(ops.together(targets))
         # And what was written since about messages that were hidden before.
         since = [(seq, encode(entry)[:-1]) for seq, entry in new]
@@ -344,7 +344,4 @@ class _Locked:
 
 
 def _mark() -> bytes:
-    now = time.time_ns() // 1_000_000
-    mark: Entry = {"role": "system", "content": "", "sender": "", "message_id": None, "ts": now}
-    mark["op"], mark["rts"] = "redact", now
-    return encode(mark)[:-1]
+    return encode(erasure_mark(time.time_ns() // 1_000_000))[:-1]

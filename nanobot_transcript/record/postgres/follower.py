@@ -17,7 +17,7 @@ from nanobot_transcript.record.postgres.rows import ChatRows, Head, Row
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.engine import Engine
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_erasure_mark
+from nanobot_transcript.store.lines.ops import is_erasure_mark
 
 __all__ = ["follow"]
 

@@ -10,8 +10,9 @@ from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.contract import Changes, Hit, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, json_fragment
-from nanobot_transcript.store.lines.fold import HIDING, Ops, is_erasure_mark, is_op
+from nanobot_transcript.store.lines.fold import Ops
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import hides, is_edit, is_erasure_mark, is_op
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["changes", "chats_with", "messages", "read", "read_back", "search", "verify"]
@@ -108,10 +109,10 @@ def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
             if entry is None:
                 continue
             erased = erased or is_erasure_mark(entry)
-            op, target = entry.get("op"), entry.get("target")
-            if target and op in HIDING:
+            target = entry.get("target")
+            if target and hides(entry):
                 hidden.add(target)
-            elif target and op == "edit":
+            elif target and is_edit(entry):
                 edited.add(target)
         if len(found) < _PAGE:
             break
@@ -199,7 +200,7 @@ def _hit(
         return None
     if is_op(entry):
         target = entry.get("target")
-        if entry.get("op") != "edit" or not target or target in edited:
+        if not is_edit(entry) or not target or target in edited:
             return None
         edited.add(target)
         folded = messages(connection, rows, log, [target]).get(target)

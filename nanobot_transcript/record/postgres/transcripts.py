@@ -20,9 +20,10 @@ from nanobot_transcript.record.postgres.window import PostgresWindow
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, encode
-from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
+from nanobot_transcript.store.lines.fold import OVERHEARD, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, id_keys, ids_of
 from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.ops import hides, is_op, needs_message
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts", "barring_of", "runs"]
@@ -92,7 +93,7 @@ class PostgresTranscripts:
         return known is None
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
-        about = self.messages_with(session_key, [op]) if op.get("op") not in HIDING else {}
+        about = self.messages_with(session_key, [op]) if not hides(op) else {}
         return self._written(session_key, op, barring_of(op, about), max_wait) is None
 
     def flush(self, session_key: str, timeout: float) -> bool:
@@ -161,13 +162,13 @@ class PostgresTranscripts:
         late = {
             cast("str", line.get("target"))
             for line, each in zip(left, ago, strict=True)
-            if line is not None and line.get("op") == "edit" and chat.purged.is_since(now - each)
+            if line is not None and needs_message(line) and chat.purged.is_since(now - each)
         }
         if late:
             there = self.messages_with(chat.rows.session_key, [line for line in left if line is not None])
             gone = late - there.keys()
             left = [
-                None if line is not None and line.get("op") == "edit" and line.get("target") in gone else line
+                None if line is not None and needs_message(line) and line.get("target") in gone else line
                 for line in left
             ]
         return left
@@ -219,8 +220,8 @@ class PostgresTranscripts:
         return self.segment_bytes, f"{max(1, int(wait * 1000))}ms"
 
     def messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
-        """The messages that edits among these lines are about, by the ids by which they name them."""
-        targets = {cast("str", line.get("target")) for line in lines if line.get("op") == "edit"}
+        """The messages without which some of these lines are worth nothing, by the ids by which they name them."""
+        targets = {cast("str", line.get("target")) for line in lines if needs_message(line)}
         if not targets:
             return {}
         rows = self._chat(session_key).rows
@@ -401,12 +402,12 @@ _Keyed = tuple[Entry, list[str], list[str]]
 
 def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
     """See ``_Keyed``. ``about`` are the messages that edits are about."""
-    op, target = line.get("op"), line.get("target")
-    if op is None:
+    if not is_op(line):
         return ids_of(line)
+    target = line.get("target")
     if not target:
         return []
-    if op in HIDING:
+    if hides(line):
         return [hidden_key(target)]
     return edit_keys(line, target, ids_of(about[target]) if target in about else [])
 

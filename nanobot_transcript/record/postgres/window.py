@@ -7,8 +7,9 @@ from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.record.postgres.rows import ChatRows, Row
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
+from nanobot_transcript.store.lines.fold import joins_parts
 from nanobot_transcript.store.lines.messages import ShownMessages, brief
+from nanobot_transcript.store.lines.ops import is_erasure_mark, is_op
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["PostgresWindow"]

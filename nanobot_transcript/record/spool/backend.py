@@ -30,6 +30,7 @@ from nanobot_transcript.store.contract import (
 from nanobot_transcript.store.jsonl.backend import FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.ops import needs_message
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["SpooledBackend"]
@@ -121,7 +122,7 @@ class SpooledBackend:
         op = _received(op)
         if op.get("op") == "redact":
             return self._redact(session_key, op, max_wait)
-        if op.get("op") == "edit" and "mark" not in op:
+        if needs_message(op) and "mark" not in op:
             op = _with(op, mark=_local())
         return self._write(session_key, op, lambda lines: lines.apply(session_key, op, max_wait))
 

@@ -12,8 +12,9 @@ from nanobot_transcript.record.spool.limits import pause_after
 from nanobot_transcript.sql.outage import AwayError
 from nanobot_transcript.store import arguments
 from nanobot_transcript.store.contract import FarBackend
-from nanobot_transcript.store.lines.fold import is_op, is_part_of
+from nanobot_transcript.store.lines.fold import is_part_of
 from nanobot_transcript.store.lines.ids import ids_of, is_sent
+from nanobot_transcript.store.lines.ops import is_op
 
 if TYPE_CHECKING:
     from nanobot_transcript.record.spool.folder import Folder

@@ -28,7 +28,7 @@ from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, format
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.lines.codec import decode, encode
-from nanobot_transcript.store.lines.fold import is_erasure_mark
+from nanobot_transcript.store.lines.ops import is_erasure_mark
 
 __all__ = ["Batch", "Folder", "store_in"]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.lines.fold import HIDING, Ops, as_edit, is_op, is_part_of, upgrade
+from nanobot_transcript.store.lines.fold import Ops, as_edit, is_part_of, upgrade
 from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.store.lines.messages import ShownMessages
+from nanobot_transcript.store.lines.ops import is_edit, is_op
 
 __all__ = ["PendingLines"]
 
@@ -32,7 +33,7 @@ class PendingLines:
                 messages.append((self.count, entry))
                 continue
             self.ops.note((self.count,), entry)
-            if entry.get("op") not in HIDING and (target := entry.get("target")):
+            if is_edit(entry) and (target := entry.get("target")):
                 self.edits.append(target)
         self._messages: list[tuple[int, Entry]] = list(messages)
 

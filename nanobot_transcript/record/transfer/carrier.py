@@ -13,7 +13,7 @@ from nanobot_transcript.record.transfer.comparison import Comparison, chained, c
 from nanobot_transcript.record.transfer.contract import Spelled, TransferPlace
 from nanobot_transcript.record.transfer.waypoint import Checked, Waypoint, is_same, known_by, order_of, said_as
 from nanobot_transcript.store.contract import Retention, Standing
-from nanobot_transcript.store.lines.fold import HIDING
+from nanobot_transcript.store.lines.ops import hides
 
 __all__ = ["Carrier", "ChatReport", "Outcome"]
 
@@ -206,7 +206,7 @@ class Carrier:
         for batch in _batches(spelled(lines, hidden, report.left_out)):
             added, waypoint = self._put(batch, waypoint, standing)
             report.moved += added
-            takes_back = takes_back or any(line.entry.get("op") in HIDING for line in batch)
+            takes_back = takes_back or any(hides(line.entry) for line in batch)
             if self._passed is not None:
                 self._passed = chained(self._passed, (line.body for line in batch))
             self._advance(len(batch), sum(len(line.body) for line in batch))

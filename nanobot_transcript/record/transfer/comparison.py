@@ -12,8 +12,8 @@ from nanobot_transcript.record.transfer.carried_lines import spelled
 from nanobot_transcript.record.transfer.contract import Spelled, Transcripts
 from nanobot_transcript.store.contract import StoreBackend
 from nanobot_transcript.store.lines.codec import encode
-from nanobot_transcript.store.lines.fold import HIDING, is_op
 from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, ids_of, is_sent
+from nanobot_transcript.store.lines.ops import hides, is_edit, is_known_op, is_op
 
 __all__ = ["Comparison", "chained", "compare", "seen_by_readers"]
 
@@ -146,12 +146,12 @@ class _Comparing:
         entry, knows = line.entry, self._target.knows
         if not is_op(entry):
             return any(knows(self._key, one, one) for one in ids_of(entry))
-        target, op = entry.get("target"), entry.get("op")
+        target = entry.get("target")
         if not target:
-            return op in HIDING  # that text was erased, which each place notes for itself
+            return hides(entry)  # that text was erased, which each place notes for itself
         if knows(self._key, target, hidden_key(target)):
-            return op in (*HIDING, "edit")
-        return op == "edit" and is_sent(entry) and knows(self._key, target, EDIT_SENT + target)
+            return is_known_op(entry)
+        return is_edit(entry) and is_sent(entry) and knows(self._key, target, EDIT_SENT + target)
 
     def _of_source(self) -> Iterator[Spelled]:
         return spelled(self._source.lines(self._key, self._behind[0], self._upto), self._hidden)

@@ -12,8 +12,8 @@ from nanobot_transcript.record.contract import Record
 from nanobot_transcript.record.transfer.waypoint import MOVED, Waypoint, said_as
 from nanobot_transcript.sql.contract import Database
 from nanobot_transcript.store.contract import Line, Standing
-from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import is_op
 
 __all__ = ["DecisionRecords", "MarkRows", "Spelled", "Transcripts", "TransferPlace"]
 

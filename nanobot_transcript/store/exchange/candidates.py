@@ -8,8 +8,9 @@ from nanobot_transcript.store.exchange.chat_logs import Clock, LogLine, Parser, 
 from nanobot_transcript.store.exchange.lines import FileLine, decoded, lines_of
 from nanobot_transcript.store.exchange.report import ImportReport
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import HIDING, apply_edit, is_op
+from nanobot_transcript.store.lines.fold import apply_edit
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import hides, is_edit, is_op
 
 __all__ = ["ImportCandidate", "LaterWords", "from_log", "from_transcript", "read_ahead"]
 
@@ -36,9 +37,9 @@ def read_ahead(file: BinaryIO) -> LaterWords:
         target = entry.get("target") if entry is not None else None
         if entry is None or not isinstance(target, str) or not target:
             continue
-        if entry.get("op") in HIDING:
+        if hides(entry):
             ahead.hidden[target] = entry
-        elif entry.get("op") == "edit":
+        elif is_edit(entry):
             ahead.edits.setdefault(target, []).append(entry)
     file.seek(0)
     return ahead
@@ -56,7 +57,7 @@ def from_transcript(
         if entry is None:
             report.refuse(line.number, "not a line of a transcript", decoded(line.body, "utf-8"))
         elif is_op(entry):
-            report.skipped += entry.get("op") not in (*HIDING, "edit")
+            report.skipped += not (hides(entry) or is_edit(entry))
         elif any(known in hidden for known in ids_of(entry)):
             report.skipped += 1
         else:

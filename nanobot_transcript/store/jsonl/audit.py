@@ -7,8 +7,8 @@ from nanobot_transcript.store.contract import VerifyReport
 from nanobot_transcript.store.jsonl.erasure import is_json
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import is_op
 
 __all__ = ["audit"]
 

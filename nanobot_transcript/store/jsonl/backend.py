@@ -29,9 +29,10 @@ from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.jsonl.window import JsonlWindow
-from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
+from nanobot_transcript.store.lines.fold import OVERHEARD, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, ids_of
 from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.ops import erasure_mark, hides, is_known_op, is_op
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
@@ -126,7 +127,7 @@ class JsonlBackend:
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
         chat = self._chat(session_key)
         log = chat.log
-        if op.get("op") in HIDING:
+        if hides(op):
             return log.write(op, [hidden_key(cast("str", op.get("target")))], max_wait) is None
         about = reader.message_with(chat.segments, cast("str", op.get("target")))
         return self._apply_edit(log, op, ids_of(about) if about is not None else [], max_wait)
@@ -138,7 +139,7 @@ class JsonlBackend:
     def _write_one(self, session_key: str, line: Entry) -> bool:
         if not is_op(line):
             return self.append(session_key, line)
-        if line.get("target") and line.get("op") in (*HIDING, "edit"):
+        if line.get("target") and is_known_op(line):
             return self.apply(session_key, line)
         return self._chat(session_key).log.write(line, [], None) is None
 
@@ -376,10 +377,7 @@ class JsonlBackend:
         os.close(open_append(note))
         report = erase()
         if unsaid or report.erased_entries or report.dropped_segments:
-            now = time.time_ns() // 1_000_000
-            mark: Entry = {"role": "system", "content": "", "sender": "", "message_id": None, "ts": now}
-            mark["op"], mark["rts"] = "redact", now
-            chat.log.write(mark, [], None)
+            chat.log.write(erasure_mark(time.time_ns() // 1_000_000), [], None)
         os.unlink(note)
         return report
 

@@ -18,8 +18,8 @@ from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import id_keys
+from nanobot_transcript.store.lines.ops import is_op
 
 __all__ = ["JsonlBulk"]
 

@@ -13,8 +13,8 @@ from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import HIDING, is_erasure_mark
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import hides, is_edit, is_erasure_mark
 
 __all__ = ["changes"]
 
@@ -33,10 +33,10 @@ def changes(segments: Segments, after: str) -> Changes:
         if entry is None:
             continue
         erased = erased or is_erasure_mark(entry)
-        op, target = entry.get("op"), entry.get("target")
-        if target and op in HIDING:
+        target = entry.get("target")
+        if target and hides(entry):
             hidden.add(target)
-        elif target and op == "edit":
+        elif target and is_edit(entry):
             edited.add(target)
     parts = (known for target in hidden for _, entry in lines_with(segments, target) for known in ids_of(entry))
     return Changes(hidden.union(parts), edited, erased)

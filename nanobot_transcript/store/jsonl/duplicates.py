@@ -12,8 +12,9 @@ from nanobot_transcript.store.jsonl.lines import complete_end, line_at, stands_a
 from nanobot_transcript.store.jsonl.segment_index import add_lines
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import Ops, is_op
+from nanobot_transcript.store.lines.fold import Ops
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import is_op
 
 __all__ = ["Copies", "IdPlaces"]
 

@@ -21,7 +21,7 @@ from nanobot_transcript.store.jsonl.lines import Line, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.erasure import Eraser
-from nanobot_transcript.store.lines.fold import HIDING
+from nanobot_transcript.store.lines.ops import hides
 
 __all__ = ["clear_away", "erase_lines", "erase_unreadable", "is_json", "replay"]
 
@@ -58,7 +58,7 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
         if replacement is None or replacement == line.rstrip(b" "):
             continue
         if len(replacement) > len(line):
-            if entry is not None and entry.get("op") in HIDING:
+            if entry is not None and hides(entry):
                 continue  # has no text, and must go on hiding
             replacement = b""
         batch.append(_Edit(offset, len(line), replacement.decode()))

@@ -12,8 +12,8 @@ from nanobot_transcript.store.jsonl.duplicates import Copies
 from nanobot_transcript.store.jsonl.file_watch import changes
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import is_erasure_mark, is_op
 
 __all__ = ["follow"]
 

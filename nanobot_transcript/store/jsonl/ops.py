@@ -6,7 +6,8 @@ from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import Ops, is_erasure_mark
+from nanobot_transcript.store.lines.fold import Ops
+from nanobot_transcript.store.lines.ops import is_erasure_mark
 
 __all__ = ["JsonlOps"]
 

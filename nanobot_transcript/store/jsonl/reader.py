@@ -12,8 +12,8 @@ from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at,
 from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode, encode_text, json_fragment
-from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import id_keys, ids_of
+from nanobot_transcript.store.lines.ops import is_edit, is_op
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["find_message", "find_messages", "lines_with", "message_with", "read", "read_back", "scan", "search"]
@@ -180,7 +180,7 @@ def _hit(segments: Segments, ops: JsonlOps, line: bytes, query: str, edited: set
         return None
     if is_op(entry):
         target = entry.get("target")
-        if entry.get("op") != "edit" or not target or target in edited:
+        if not is_edit(entry) or not target or target in edited:
             return None
         edited.add(target)
         folded = find_message(segments, ops, target)

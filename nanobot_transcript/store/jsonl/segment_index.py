@@ -9,8 +9,8 @@ from nanobot_transcript.store.jsonl.escapes import is_plain
 from nanobot_transcript.store.jsonl.id_table import IdTable, hash_key
 from nanobot_transcript.store.jsonl.lines import line_at, lines_between
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import id_keys
+from nanobot_transcript.store.lines.ops import is_op
 
 __all__ = ["add_lines", "capacity_for", "line_with"]
 

@@ -11,8 +11,9 @@ from nanobot_transcript.store.jsonl.cursor import SegmentPosition, format_cursor
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
-from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
+from nanobot_transcript.store.lines.fold import joins_parts
 from nanobot_transcript.store.lines.messages import ShownMessages, brief
+from nanobot_transcript.store.lines.ops import is_erasure_mark, is_op
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["JsonlWindow"]

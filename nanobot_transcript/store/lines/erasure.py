@@ -5,8 +5,9 @@ from typing import Any, Final, NamedTuple, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.lines.codec import encode
-from nanobot_transcript.store.lines.fold import HIDING, Ops, is_op
+from nanobot_transcript.store.lines.fold import Ops
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import hides, is_op
 
 __all__ = ["Eraser", "Hidden", "Purge", "Purged"]
 
@@ -36,7 +37,7 @@ class Hidden:
         self.targets: set[str] = set(targets)
 
     def __call__(self, entry: Entry) -> bytes | None:
-        if entry.get("op") in HIDING:
+        if hides(entry):
             return None  # has no text, and must go on hiding
         ids = ids_of(entry)
         if not self.targets.isdisjoint(ids):
@@ -74,7 +75,7 @@ class Purge:
     def __call__(self, entry: Entry) -> bytes | None:
         if is_op(entry):
             about = entry.get("target") in self._gone or (self._forgets and _is_by(entry, self._senders))
-            goes = entry.get("op") not in HIDING and about
+            goes = not hides(entry) and about
         else:
             goes = self._matches(entry) or not self._gone.isdisjoint(ids_of(entry))
         if goes:
@@ -102,7 +103,7 @@ class Purged(NamedTuple):
         """What the purge would have left of a line received (ms, by the same clock) before it; None when nothing."""
         if received_ms >= self.at_ms:
             return entry
-        if entry.get("op") in HIDING and (self.senders or self.before_ms is not None):
+        if hides(entry) and (self.senders or self.before_ms is not None):
             goes = False  # must go on hiding
         elif self.before_ms is not None and entry["ts"] >= self.before_ms:
             goes = False

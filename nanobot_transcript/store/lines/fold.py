@@ -7,16 +7,14 @@ from typing import Any, TypeAlias, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.lines.ids import ids_of, is_sent
+from nanobot_transcript.store.lines.ops import hides, is_edit
 
 __all__ = [
-    "HIDING",
     "OVERHEARD",
     "Ops",
     "Position",
     "apply_edit",
     "as_edit",
-    "is_erasure_mark",
-    "is_op",
     "is_part_of",
     "joins_parts",
     "upgrade",
@@ -25,7 +23,6 @@ __all__ = [
 Position: TypeAlias = tuple[int, ...]
 """Where a line stands in its transcript, as its backend counts; here only the order matters."""
 
-HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
 _FROM_EDIT = frozenset(
     {
@@ -43,11 +40,6 @@ _FROM_EDIT = frozenset(
         "thread_id",
     }
 )
-
-
-def is_op(entry: Entry) -> bool:
-    """True for a line that changes an earlier one, also in a way that only a later version understands."""
-    return entry.get("op") is not None
 
 
 def upgrade(known: Entry, entry: Entry) -> Entry | None:
@@ -95,15 +87,7 @@ def _changed(entry: Entry, changes: dict[str, Any]) -> Entry:
 
 def joins_parts(entry: Entry) -> bool:
     """True for an edit that makes several messages one."""
-    return entry.get("op") == "edit" and any(part != entry.get("target") for part in ids_of(entry))
-
-
-def is_erasure_mark(entry: Entry) -> bool:
-    """True for the line that says: text before this line was erased, forget what you remember of it.
-
-    It is a redaction of nothing in particular, so that programs that do not know it skip it.
-    """
-    return entry.get("op") == "redact" and not entry.get("target")
+    return is_edit(entry) and any(part != entry.get("target") for part in ids_of(entry))
 
 
 class _Edits:
@@ -159,12 +143,12 @@ class Ops:
 
     def note(self, position: Position, entry: Entry) -> None:
         """Take in the op that stands at a position; ops may come in any order, and twice."""
-        op, target = entry.get("op"), entry.get("target")
+        target = entry.get("target")
         if not target:
             return
-        if op in HIDING:
+        if hides(entry):
             self.hidden.add(target)
-        elif op == "edit":
+        elif is_edit(entry):
             if target not in self._edits:
                 self._edits[target] = _Edits()
             self._edits[target].add(position, entry)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.lines.ops import hides, is_op, needs_message
 
 __all__ = ["EDIT_SENT", "edit_keys", "hidden_key", "id_keys", "ids_of", "is_sent"]
 
@@ -39,15 +40,14 @@ def is_sent(entry: Entry) -> bool:
 
 def id_keys(entry: Entry) -> list[str]:
     """The keys under which a line stands in the id table."""
-    op = entry.get("op")
-    if op is None:
+    if not is_op(entry):
         return ids_of(entry)
     target = entry.get("target")
     if type(target) is not str or not target:
         return []
-    if op in ("recall", "redact"):
+    if hides(entry):
         return [target, hidden_key(target)]
-    if op == "edit":
+    if needs_message(entry):
         return [*(i for i in ids_of(entry) if i != target), *_once(entry, target)]
     return []
 

@@ -4,8 +4,9 @@ from bisect import insort
 from operator import itemgetter
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.store.lines.fold import Ops, Position, is_op
+from nanobot_transcript.store.lines.fold import Ops, Position
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.ops import is_op
 from nanobot_transcript.store.lines.order import moment_of, sort_key
 
 __all__ = ["ShownMessages", "brief"]

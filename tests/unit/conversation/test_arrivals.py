@@ -122,10 +122,10 @@ def test_a_recall_hides_what_has_a_record_and_leaves_nothing_elsewhere(
     people: People, store: GroupTranscriptStore
 ) -> None:
     arrivals = Arrivals(store)
-    assert arrivals.recall(Recalled(KEY, "om_1")) is None
+    assert arrivals.apply(Recalled(KEY, "om_1")) is None
     assert store.chats() == []
     arrivals.record(Reader(people, at_once, store).read(arrival()))
-    assert arrivals.recall(Recalled(KEY, "om_1")) is None
+    assert arrivals.apply(Recalled(KEY, "om_1")) is None
     assert store.recent(KEY).entries == []
 
 
@@ -140,9 +140,9 @@ def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_bac
     message = Reader(people, at_once, store).read(arrival("om_1"))
     Arrivals(store).record(message)
     off = Arrivals(store, policy=Policy("off"))
-    off.recall(Recalled(KEY, "om_2"))
+    off.apply(Recalled(KEY, "om_2"))
     assert store.get(KEY, "om_1") is not None
-    off.recall(Recalled(KEY, "om_1"))
+    off.apply(Recalled(KEY, "om_1"))
     assert store.get(KEY, "om_1") is None
 
 

@@ -192,7 +192,7 @@ async def test_messages_that_wait_to_become_turns_are_not_shown_before(group: Gr
 async def test_recalled_text_is_gone(group: Group) -> None:
     group.say("keep")
     secret = group.say("secret")
-    group.host.inbound.recall(sdk_object(recall_event(secret)))
+    group.host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event(secret)))
     assert await group.texts(group.say("Alpha?")) == ["keep"]
 
 
@@ -299,7 +299,7 @@ async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(grou
         async def people(self, session_key: str, kind: str) -> dict[str, str]:
             if late:
                 await asyncio.sleep(0)
-            group.host.inbound.recall(sdk_object(recall_event(secret[0])))
+            group.host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event(secret[0])))
             return {"on_ada": "Ada"}
 
         async def title(self, session_key: str) -> str:

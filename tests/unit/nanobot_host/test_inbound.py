@@ -110,7 +110,7 @@ def test_a_push_that_was_recorded_by_another_process_is_delivered_all_the_same(
 
 def test_a_recalled_message_is_hidden_and_does_not_come_back(host: Host, channel: Any) -> None:
     receive(channel, "om_1", "forget this")
-    host.inbound.recall(sdk_object(recall_event("om_1")))
+    host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1")))
     receive(channel, "om_1", "forget this")
     assert texts(host) == []
     assert host.record.store.get(KEY, "om_1") is None
@@ -118,9 +118,9 @@ def test_a_recalled_message_is_hidden_and_does_not_come_back(host: Host, channel
 
 def test_a_recall_in_a_chat_that_was_never_seen_leaves_no_trace(host: Host, channel: Any) -> None:
     receive(channel, "om_1", chat_type="p2p", chat_id="oc_private")
-    host.inbound.recall(sdk_object(recall_event("om_1", "oc_private")))
-    host.inbound.recall(sdk_object(recall_event("om_1", "oc_never_seen")))
-    host.inbound.recall(None)
+    host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1", "oc_private")))
+    host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1", "oc_never_seen")))
+    host.inbound.apply("im.message.recalled_v1", None)
     assert host.record.store.chats() == []
 
 
@@ -130,7 +130,7 @@ def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_bac
     before = make_host()
     receive(make_channel(before), "om_1", "my secret")
     after = make_host(groups={"mode": "off"})
-    after.inbound.recall(sdk_object(recall_event("om_1")))
+    after.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1")))
     assert before.record.store.get(KEY, "om_1") is None
 
 
@@ -141,7 +141,7 @@ def test_a_recall_that_cannot_be_recorded_asks_for_another_push(host: Host, chan
         path.unlink()
         path.mkdir()
     with pytest.raises(StoreError):
-        host.inbound.recall(sdk_object(recall_event("om_1")))
+        host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1")))
 
 
 def test_recalls_are_registered_once_beside_what_nanobot_registers(host: Host, channel: Any) -> None:

@@ -296,7 +296,7 @@ async def test_a_recall_this_bot_hears_of_reaches_an_idle_session_at_once(agent:
     agent.channel._loop = asyncio.get_running_loop()
     agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
-    await asyncio.to_thread(agent.host.inbound.recall, sdk_object(recall_event("om_1")))
+    await asyncio.to_thread(agent.host.inbound.apply, "im.message.recalled_v1", sdk_object(recall_event("om_1")))
     await until(lambda: "Ypsilon" not in str(agent.sessions.disk))
 
 
