@@ -10,7 +10,7 @@ FOLDERS = (".ci", "channels", "docs", "mcp_tools", "nanobot_transcript", "requir
 FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")] + list(ROOT.iterdir())
 ENDINGS = {f"/{path.relative_to(ROOT).as_posix()}" for path in FILES}
 FILE = re.compile(r"[\w./-]*\w\.(?:py|md|toml|yaml|json|ts|tsx|sh)")
-OF_NEW_ROOMS = frozenset({"docs/{en,zh}/NAME.md", "words.ts", "index.tsx"})
+OF_NEW_ROOMS = frozenset({"docs/{en,zh}/NAME.md", "words.ts", "index.tsx", "NAME.py", "NAME/command.py", "french.json"})
 """What a recipe tells to write."""
 
 
