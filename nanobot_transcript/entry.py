@@ -4,23 +4,21 @@ A line always has the five keys ``role``, ``content``, ``sender``, ``message_id`
 when known. Keys this version does not know survive every read and rewrite.
 """
 
-from typing import Literal, NotRequired, Required, TypeAlias, TypedDict
+from typing import Final, Literal, NotRequired, Required, TypeAlias, TypedDict
 
 __all__ = [
+    "OPTIONAL_FIELDS",
     "Entry",
     "EntryFields",
     "Ids",
     "Mention",
     "Op",
     "RecentMessage",
-    "Role",
-    "SenderKind",
     "Source",
     "storable",
     "well_formed",
 ]
 
-Role = Literal["user", "assistant", "system", "tool"]
 SenderKind = Literal["human", "bot"]
 Source = Literal["event", "send", "stream", "peer_event", "history", "import"]
 Op = Literal["edit", "recall", "redact"]
@@ -58,6 +56,9 @@ class EntryFields(TypedDict, total=False):
     agent: str | None
     hop: int | None
     source: Source | None
+
+
+OPTIONAL_FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 
 class Entry(TypedDict, total=False):

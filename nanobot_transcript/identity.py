@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 __all__ = [
     "ACCOUNT",
+    "OPEN_ID",
     "AgentProfile",
     "account_of",
     "agent_names",
@@ -23,6 +24,9 @@ __all__ = [
 
 ACCOUNT: Final = "app_id"
 """The kind of id under which a line holds the account of the bot that wrote it."""
+
+OPEN_ID: Final = "open_id"
+"""The kind of id that one account uses for a member; every other account knows the same member by another one."""
 
 _SUFFIX_LENGTH: Final = 4
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["COMMON", "DENSE", "TEXT_LIMIT", "appearance", "folded", "on_one_line", "tokens"]
+__all__ = ["COMMON", "DENSE", "DENSE_CHARACTER", "TEXT_LIMIT", "appearance", "folded", "on_one_line", "tokens"]
 
 TEXT_LIMIT: Final = 4000
 """Characters of a text that are looked at."""
@@ -15,6 +15,8 @@ DENSE: Final = (
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
 )
 """Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
+
+DENSE_CHARACTER: Final = re.compile(f"[{DENSE}]")
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co"})
 _JOINER: Final = "\u200d"
@@ -100,9 +102,6 @@ def _is_seen(character: str) -> bool:
 _TOKEN: Final = re.compile(rf"[^\W{DENSE}]+|(?:(?![\u3000-\u303f])[{DENSE}])+")
 
 
-_DENSE: Final = re.compile(f"[{DENSE}]")
-
-
 def tokens(text: str) -> list[str]:
     """The words of a text, and the overlapping pairs of its dense characters (a single one stands for itself).
 
@@ -114,7 +113,7 @@ def tokens(text: str) -> list[str]:
 
 def _tokens(text: str) -> Iterator[str]:
     for run in _TOKEN.findall(text):
-        if _DENSE.match(run) and len(run) > 1:
+        if DENSE_CHARACTER.match(run) and len(run) > 1:
             yield from (run[at : at + 2] for at in range(len(run) - 1))
         else:
             yield run

@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -14,14 +14,14 @@ from nanobot_transcript.conversation.people import MembersNow, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
 from nanobot_transcript.coordination.async_fronts import ask
-from nanobot_transcript.entry import Entry, EntryFields
+from nanobot_transcript.entry import OPTIONAL_FIELDS, Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError
-from nanobot_transcript.identity import account_of, is_person
+from nanobot_transcript.identity import OPEN_ID, account_of, is_person
 from nanobot_transcript.session_key import split
 from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "fields_of", "record_entry"]
+__all__ = ["Arrivals", "Reader", "entry_of", "fields_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,6 @@ _LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
 _BEFORE: Final = 86_400_000.0  # milliseconds
 _NEWEST: Final = 20
 _NOT_RECORDED: Final = "A message was not recorded; the platform will send it again"
-_FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 IsAnswer = Callable[[str, Entry], bool]
 """By session key and entry: True when it answers a post of the outbox, and is no turn. Raises StoreError kinds."""
@@ -72,7 +71,7 @@ def answers_something(entry: Entry) -> bool:
 
 def fields_of(entry: Entry) -> Any:
     """The optional fields of an entry, as keywords of ``append``."""
-    return {name: value for name, value in entry.items() if name in _FIELDS}
+    return {name: value for name, value in entry.items() if name in OPTIONAL_FIELDS}
 
 
 def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, max_wait: float | None) -> bool:
@@ -89,6 +88,7 @@ def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, ma
     )
 
 
+@dataclass(eq=False, slots=True)
 class Reader:
     """Makes entries of what the bots of this process hear. For any thread; nothing here waits.
 
@@ -96,31 +96,24 @@ class Reader:
     chat that is not ``recorded``, by session key, nothing is learned.
     """
 
-    def __init__(
-        self,
-        people: People,
-        later: Callable[..., None],
-        store: GroupTranscriptStore | None = None,
-        recorded: Callable[[str], bool] = lambda session_key: True,
-    ) -> None:
-        self._people: People = people
-        self._recorded: Callable[[str], bool] = recorded
-        self._later: Callable[..., None] = later
-        self._store: GroupTranscriptStore | None = store
+    people: People
+    later: Callable[..., None]
+    store: GroupTranscriptStore | None = None
+    recorded: Callable[[str], bool] = lambda session_key: True
 
     def read(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
         """A message, read once: everything that is done about it goes by this entry.
 
         What it tells about people and bots is kept, off its path, unless it is ``private``.
         """
-        entry = entry_of(arrival, self._people.look())
-        if not private and self._recorded(arrival.session_key):
-            self._later(self._learn, arrival)
+        entry = entry_of(arrival, self.people.look())
+        if not private and self.recorded(arrival.session_key):
+            self.later(self._learn, arrival)
         return InboundMessage(arrival.session_key, entry, private=private, complete=arrival.complete)
 
     def _learn(self, arrival: Arrival) -> None:
         try:
-            self._people.learn(arrival)
+            self.people.learn(arrival)
             if arrival.from_bot:
                 self._recognise(arrival)
         except StoreError as error:
@@ -130,10 +123,10 @@ class Reader:
 
     def _recognise(self, arrival: Arrival) -> None:
         """When the bot that sent this has recorded it by itself, what this account calls it is known now, too."""
-        entry = self._store.get(arrival.session_key, arrival.message_id) if self._store is not None else None
-        account, open_id = account_of(entry) if entry else "", arrival.sender_ids.get("open_id")
+        entry = self.store.get(arrival.session_key, arrival.message_id) if self.store is not None else None
+        account, open_id = account_of(entry) if entry else "", arrival.sender_ids.get(OPEN_ID)
         if account and open_id:
-            self._people.link(arrival.account, open_id, account)
+            self.people.link(arrival.account, open_id, account)
 
 
 class Arrivals:

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from typing import Any, Final
 
-from nanobot_transcript.conversation.people import OPEN_ID, People
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import Groups
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError
-from nanobot_transcript.identity import is_person, sender_ids
+from nanobot_transcript.identity import OPEN_ID, is_person, sender_ids
 from nanobot_transcript.sql.outage import level_of
 
 __all__ = ["Lists"]

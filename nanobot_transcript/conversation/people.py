@@ -12,17 +12,16 @@ from typing import Any, Final, TypeAlias
 from nanobot_transcript.conversation.ports import Arrival, MentionedMember
 from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
+from nanobot_transcript.identity import ACCOUNT, OPEN_ID, AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
 from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
-__all__ = ["OPEN_ID", "UNKNOWN", "Members", "MembersNow", "People", "Sender"]
+__all__ = ["UNKNOWN", "Members", "MembersNow", "People", "Sender"]
 
 logger = logging.getLogger(__name__)
 
-OPEN_ID: Final = "open_id"
 """What only one account calls somebody."""
 _REMEMBERED: Final = 5000
 Members: TypeAlias = Callable[[str], Sequence[AgentProfile]]

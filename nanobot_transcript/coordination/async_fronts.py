@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
@@ -14,11 +15,11 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+@dataclass(eq=False, slots=True)
 class AsyncLease:
     """The same calls as ``Lease``, awaited."""
 
-    def __init__(self, lease: Lease) -> None:
-        self.plain: Lease = lease
+    plain: Lease
 
     async def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         """See ``Lease.acquire``. Cancelled, it gives back what it may still get."""
@@ -79,11 +80,11 @@ class _Asking:
                 self._lease.release(grant)
 
 
+@dataclass(eq=False, slots=True)
 class AsyncBudget:
     """What takes of a ``Budget``, awaited."""
 
-    def __init__(self, budget: Budget) -> None:
-        self.plain: Budget = budget
+    plain: Budget
 
     async def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """See ``Budget.take``."""

@@ -7,7 +7,10 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Moment", "by_the_clock", "moment"]
+__all__ = ["CLOCK_TOLERANCE", "Moment", "by_the_clock", "moment"]
+
+CLOCK_TOLERANCE: Final = 2.0
+"""Seconds by which the clocks of two machines may differ before ``doctor`` warns of it."""
 
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 """Another one after each start of the machine; see random(4)."""

@@ -6,6 +6,7 @@ that a networked one can stand beside it.
 """
 
 import hashlib
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -15,6 +16,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 __all__ = [
     "HOUR",
+    "LONGEST_HOLDER",
+    "LONGEST_TTL",
     "Budget",
     "Ear",
     "Grant",
@@ -25,11 +28,20 @@ __all__ = [
     "Signals",
     "agent_of",
     "digest_of",
+    "is_id",
     "new_holder",
 ]
 
 HOUR: Final = 3600.0
 """The window, in seconds, of budgets that are given by the hour."""
+
+LONGEST_TTL: Final = 7 * 86_400.0
+"""Seconds for which a lease can be asked for."""
+
+LONGEST_HOLDER: Final = 300
+"""Characters of a holder's name that a lease keeps."""
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +209,11 @@ def digest_of(kind: str, name: Sequence[str]) -> str:
     told = "\0".join(part.replace("\1", "\1\1").replace("\0", "\1\2") for part in name) if name else "\1"
     salted = f"private:{told}" if kind == "private" else told
     return hashlib.sha256(salted.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def is_id(text: str) -> bool:
+    """True for 32 hex digits: the id of a process, or the digest of a mark's name."""
+    return _ID.fullmatch(text) is not None
 
 
 def new_holder(agent: str) -> str:

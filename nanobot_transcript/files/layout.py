@@ -14,11 +14,12 @@ from typing import Final
 from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.files.os_errors import store_error
 
-__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "make_folders", "stem_of"]
+__all__ = ["STATE_FOLDER", "UNSAFE", "Layout", "make_folders", "stem_of"]
 
 STATE_FOLDER: Final = ".state"
-ID_TABLE_SUFFIX: Final = ".ids"
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_ID_TABLE_SUFFIX: Final = ".ids"
+UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+"""What a file name does not take over from the key of a chat."""
 _CLOSED = re.compile(r"\.(\d{6,})\.jsonl\Z")
 _SETTLED_NS: Final = 2_000_000_000
 """A folder that was changed later than this ago may change again without its time of change showing it."""
@@ -30,7 +31,7 @@ def stem_of(session_key: str) -> str:
     The hash keeps keys apart that differ only in case, punctuation or script, also on file systems that fold case.
     """
     digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    prefix = _UNSAFE.sub("_", session_key)[:48].strip("_")
+    prefix = UNSAFE.sub("_", session_key)[:48].strip("_")
     return f"{prefix}-{digest}" if prefix else digest
 
 
@@ -83,7 +84,7 @@ class Layout:
     def ids(self, stem: str, number: int | None = None) -> str:
         """The id table of the active segment, or of a closed one."""
         middle = "" if number is None else f".{number:06d}"
-        return str(self.index / f"{stem}{middle}{ID_TABLE_SUFFIX}")
+        return str(self.index / f"{stem}{middle}{_ID_TABLE_SUFFIX}")
 
     def key_file(self, stem: str) -> str:
         """Holds the exact session key, which a file name cannot."""
@@ -144,10 +145,6 @@ class Layout:
         except OSError as error:
             store_error(error, str(self.base))
         return sorted(numbers)
-
-    def stems(self) -> list[str]:
-        """Every chat that has a file, in the order of names."""
-        return list(self.files())
 
     def files(self) -> dict[str, list[str]]:
         """The paths of each chat's files, by stem in the order of names; one look at the folder for all of them."""

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from nanobot_transcript.coordination.clock import CLOCK_TOLERANCE
 from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.findings import Finding
 
@@ -17,7 +18,6 @@ __all__ = ["check"]
 
 _REMOTE: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})
 _EARLIEST: Final = 1_735_689_600  # 2025: a clock before that was never set
-_TOLERATED_SECONDS: Final = 2.0
 _LISTED: Final = 3
 
 
@@ -83,7 +83,7 @@ def _clock(file_time: float) -> Iterator[Finding]:
     now = time.time()
     if now < _EARLIEST:
         yield Finding("clock", "error", "The clock of this machine is years behind.", "Set the clock (NTP).")
-    elif abs(now - file_time) > _TOLERATED_SECONDS:
+    elif abs(now - file_time) > CLOCK_TOLERANCE:
         message = f"The store's file system and this machine disagree by {abs(now - file_time):.0f} seconds."
         yield Finding("clock", "warning", message, "Set both clocks (NTP).")
     else:

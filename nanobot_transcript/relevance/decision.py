@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LATER",
-    "MISTAKES",
     "OUTCOMES",
     "SENTENCES",
     "STOPS",
@@ -101,7 +100,7 @@ STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.H
 """Why the loop guard lets no bot answer another one."""
 OUTCOMES: Final[frozenset[str]] = frozenset(get_args(TurnOutcome))
 """What became of answers, as reasons of the stage of answers."""
-MISTAKES: Final[frozenset[str]] = frozenset({Reason.INTRUDED, Reason.MISSED})
+_MISTAKES: Final[frozenset[str]] = frozenset({Reason.INTRUDED, Reason.MISSED})
 """What people correct, as reasons of the last stage."""
 
 SENTENCES: Final[dict[Reason, str]] = {
@@ -203,7 +202,7 @@ def sentence_of(reason: str) -> str:
 
 def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0, *, why: str = "") -> Decision:
     """What was decided after the gate: by a claim, by the loop guard (one of ``STOPS``), by how the answer went (one of
-    ``OUTCOMES``), or by people (one of ``MISTAKES``; then ``respond`` is what would have been right). Of ``why`` one
+    ``OUTCOMES``), or by people (one of ``_MISTAKES``; then ``respond`` is what would have been right). Of ``why`` one
     line of at most 200 characters is kept.
     """
     known = Reason(reason)
@@ -222,7 +221,7 @@ def later(reason: str, session_key: str, message: Entry, agent: str, score: floa
 def _later_stage(reason: Reason) -> Stage:
     if reason in STOPS:
         return Stage.GUARD
-    if reason in MISTAKES:
+    if reason in _MISTAKES:
         return Stage.CORRECTION
     return Stage.ANSWER if reason in OUTCOMES else Stage.CLAIM
 

@@ -16,7 +16,7 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from nanobot_transcript.files.descriptors import to_append, to_read
-from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
+from nanobot_transcript.files.layout import STATE_FOLDER, UNSAFE, make_folders
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.decision_log import FORMAT, decision_record
@@ -38,7 +38,6 @@ _NUMBER: Final = re.compile(r"\.\d+$")
 _ENDS: Final = (Stage.ANSWER, Stage.CORRECTION)
 _SUMMED: Final = (*_ENDS, Stage.JUDGE)
 _LIKELY: Final = re.compile(rb'"(?:answer|correction|judge)"')
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class FileDecisionLog:
@@ -56,7 +55,7 @@ class FileDecisionLog:
     def path_of(self, session_key: str) -> Path:
         """The file that decisions about a chat are appended to."""
         digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return self.folder / f"{_UNSAFE.sub('_', session_key)[:40]}-{digest}.log"
+        return self.folder / f"{UNSAFE.sub('_', session_key)[:40]}-{digest}.log"
 
     def write(self, session_key: str, decision: Decision, now_ms: float | None = None) -> bool:
         """See ``DecisionLog.write``: with one ``write``."""

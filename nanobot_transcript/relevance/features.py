@@ -82,7 +82,7 @@ def features(seen: Dialogue, message: JudgedMessage, found: Links, who: int) -> 
         *_amounts(seen, message, who, latest),
         *_addressing(message, who),
         *_content(seen, message, who, latest),
-        *_competition(seen, who, last),
+        *_competition(seen, last),
         *_rates(seen, who),
         *_linked(found, who),
     ]
@@ -150,7 +150,7 @@ def _content(seen: Dialogue, message: JudgedMessage, who: int, latest: DialogueL
     return (log1p(message.turn.length), log1p(latest.length) if latest else 0.0, float(min(overlap, 6)))
 
 
-def _competition(seen: Dialogue, who: int, last: int) -> tuple[float, ...]:
+def _competition(seen: Dialogue, last: int) -> tuple[float, ...]:
     ends = seen.last
     return (float(sum(ends.get(other, NEVER) > last for other in seen.said.keys() | seen.heard.keys())),)
 

@@ -168,7 +168,7 @@ class RelevanceGate:
             return _settled(case, Reason.OWN_THREAD, 1.0, unwanted=unwanted)
         if rules.is_clearly_called(seen, seen.me):
             return _settled(case, Reason.NAMED, 1.0, unwanted=unwanted)
-        scores = self._scores(case, seen, lines)
+        scores = self._scores(seen, lines)
         mine = scores[seen.me]
         if rules.is_called(seen, seen.me) and mine >= self.threshold:
             reason = Reason.NAMED if seen.me in seen.spelled else Reason.REPLIED_TO
@@ -178,7 +178,7 @@ class RelevanceGate:
             return _decided(case, False, reason, mine, Stage.OTHERS)
         return self._guessed(case, seen, scores, unwanted=unwanted)
 
-    def _scores(self, case: Case, seen: Observation, lines: Sequence[Entry]) -> dict[int, float]:
+    def _scores(self, seen: Observation, lines: Sequence[Entry]) -> dict[int, float]:
         """How likely each bot of the group is to answer, by position; worked out once for all of them."""
         key = (id(seen.found), seen.text, seen.mentioned, seen.spelled, seen.everyone, seen.reply_author)
         if self._scored is None or self._scored[0] != key or self._scored[1] is not seen.found:

@@ -8,7 +8,7 @@ import re
 from operator import add
 from typing import Final
 
-from nanobot_transcript.unicode_text import COMMON, DENSE, TEXT_LIMIT
+from nanobot_transcript.unicode_text import COMMON, DENSE, DENSE_CHARACTER, TEXT_LIMIT
 
 __all__ = ["breadth", "clipped", "is_dense", "is_question", "terms", "words"]
 
@@ -16,7 +16,6 @@ _MARKS: Final = "\u2e80-\u303f"
 _NO_MARKS: Final = "\u2e80-\u2fff"  # a class with less in it is searched quicker than one with exceptions
 _NICK_MARKS: Final = r"\-\[\]\\`^{}|"
 _WORD: Final = re.compile(rf"(?:[^\W{DENSE}]|[{_NICK_MARKS}])+")
-_DENSE_CHARACTER: Final = re.compile(f"[{DENSE}]")
 _TERM: Final = re.compile(rf"[^\W_{DENSE}](?:[^\W{DENSE}]|[./+-](?=[^\W_{DENSE}])){{2,40}}")
 _DENSE_RUN: Final = re.compile(rf"[{DENSE.replace(_MARKS, _NO_MARKS)}]{{2,}}")
 _QUESTION: Final = re.compile(r"\?(?![A-Za-z0-9_=&%])|[？؟՞]|[吗嗎呢么][。.!！~～…\s]{0,9}$")
@@ -66,12 +65,12 @@ def breadth(text: str) -> int:
     7
     """
     text = text[:TEXT_LIMIT]
-    return len(text) if text.isascii() else len(text) + 2 * len(_DENSE_CHARACTER.findall(text))
+    return len(text) if text.isascii() else len(text) + 2 * len(DENSE_CHARACTER.findall(text))
 
 
 def is_dense(text: str) -> bool:
     """True when the text has characters of a script without spaces between words."""
-    return _DENSE_CHARACTER.search(text) is not None
+    return DENSE_CHARACTER.search(text) is not None
 
 
 def is_question(text: str) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
@@ -32,14 +32,15 @@ class Said(NamedTuple):
     sent: SentMessage
 
 
+@dataclass(eq=False, slots=True)
 class Replies:
     """Lets a responder answer and hands the answer to the bus."""
 
-    def __init__(self, responder: Responder, bus: MessageBus, limits: AnswerLimits, *, stream: bool) -> None:
-        self._responder: Responder = responder
-        self._bus: MessageBus = bus
-        self._limits: AnswerLimits = limits
-        self._stream: bool = stream
+    responder: Responder
+    bus: MessageBus
+    limits: AnswerLimits
+    _: KW_ONLY
+    stream: bool
 
     async def reply(self, message: OutboundMessage, prompt: Prompt) -> Said | None:
         """Fill ``message`` with the answer and deliver it. None when there is none.
@@ -50,13 +51,13 @@ class Replies:
         text = LiveText()
         sending: asyncio.Task[SentMessage] | None = None
         try:
-            async with aclosing(_pieces(self._responder, prompt, self._limits)) as said:
+            async with aclosing(_pieces(self.responder, prompt, self.limits)) as said:
                 async for piece in said:
                     text.add(piece)
                     if sending is not None and sending.done():  # it failed: nobody shows what is still to come
                         break
-                    if self._stream and sending is None and text.text.strip():
-                        sending = asyncio.get_running_loop().create_task(self._bus.deliver(message, text))
+                    if self.stream and sending is None and text.text.strip():
+                        sending = asyncio.get_running_loop().create_task(self.bus.deliver(message, text))
             return await self._finish(message, text, sending)
         except BaseException as error:
             await _take_back(text, sending, error)
@@ -72,7 +73,7 @@ class Replies:
             return Said(message, await sending)
         if not whole:
             return None
-        return Said(message, await self._bus.deliver(message))
+        return Said(message, await self.bus.deliver(message))
 
 
 async def _take_back(text: LiveText, sending: "asyncio.Task[SentMessage] | None", error: BaseException) -> None:

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from nanobot_transcript.entry import Entry, EntryFields, Op, well_formed
+from nanobot_transcript.entry import OPTIONAL_FIELDS, Entry, Op, well_formed
 from nanobot_transcript.errors import InvalidEntryError
 
 __all__ = ["clean_id", "entry", "key", "looks_like_seconds", "op", "timestamp"]
 
 _SURELY_MS, _SURELY_MS_TO = 10**11, 10**18
-_FIELDS = frozenset(EntryFields.__annotations__)
 
 
 def key(session_key: str) -> str:
@@ -91,9 +90,9 @@ def looks_like_seconds(number: float) -> bool:
 
 def _add(line: dict[str, Any], fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
-        if name not in _FIELDS:
+        if name not in OPTIONAL_FIELDS:
             raise InvalidEntryError(
-                f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(_FIELDS))}."
+                f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(OPTIONAL_FIELDS))}."
             )
         if value is not None and value != [] and value != {}:
             line[name] = _ids(value) if name == "message_ids" else value

@@ -7,11 +7,12 @@ backend to the same behaviour.
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry, RecentMessage
 
 __all__ = [
+    "DEFAULT_SEGMENT_BYTES",
     "Changes",
     "Chat",
     "FarBackend",
@@ -25,6 +26,9 @@ __all__ = [
     "StoreBackend",
     "VerifyReport",
 ]
+
+DEFAULT_SEGMENT_BYTES: Final = 64 << 20
+"""Size at which a chat's active segment is closed and a new one begun."""
 
 Progress = Callable[[int, int | None], None]
 """Called with (done, total); total is None while unknown."""

@@ -11,6 +11,7 @@ from nanobot_transcript.errors import InvalidEntryError
 from nanobot_transcript.files.access import refuse_address
 from nanobot_transcript.store import arguments
 from nanobot_transcript.store.contract import (
+    DEFAULT_SEGMENT_BYTES,
     Changes,
     Chat,
     Hit,
@@ -20,7 +21,7 @@ from nanobot_transcript.store.contract import (
     StoreBackend,
     VerifyReport,
 )
-from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.jsonl.backend import FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 

@@ -5,12 +5,11 @@ from copy import deepcopy
 from typing import Any, Final, Required, TypeAlias, TypedDict
 
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.identity import OPEN_ID
 from nanobot_transcript.platform import outlasts
 
 __all__ = [
-    "ALIVE_STEP_MS",
     "SEEN_STEP_MS",
-    "SILENT_MS",
     "Document",
     "Shape",
     "drop_person",
@@ -29,11 +28,9 @@ __all__ = [
 Document: TypeAlias = dict[str, Any]
 
 SEEN_STEP_MS: Final = 3_600_000
-ALIVE_STEP_MS: Final = 86_400_000
-SILENT_MS: Final = 30 * 86_400_000
+_ALIVE_STEP_MS: Final = 86_400_000
+_SILENT_MS: Final = 30 * 86_400_000
 _LISTED: Final = 500
-_SEEN_AS: Final = "open_id"
-"""The kind of id that differs for every account that looks at the same person."""
 
 
 class _Bot(TypedDict, total=False):
@@ -71,7 +68,7 @@ def empty() -> Document:
 
 def is_silent(bot: Mapping[str, Any], now: int) -> bool:
     """True when a bot gave no sign of life for 30 days. ``now`` in milliseconds."""
-    return now - bot.get("seen", 0) > SILENT_MS
+    return now - bot.get("seen", 0) > _SILENT_MS
 
 
 def is_known(document: Document, sender: str, name: str | None, ids: Ids | None, observer: str | None) -> bool:
@@ -82,9 +79,9 @@ def is_known(document: Document, sender: str, name: str | None, ids: Ids | None,
     if not ids:
         return True
     known = person.get("ids", {})
-    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == _SEEN_AS and observer)):
+    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == OPEN_ID and observer)):
         return False
-    open_id = ids.get(_SEEN_AS)
+    open_id = ids.get(OPEN_ID)
     return not (open_id and observer) or document["ids"].get(observer, {}).get(open_id) == sender
 
 
@@ -94,7 +91,7 @@ def put_bot(
     """Record a profile; True when that changes something, as with all that follow."""
     old = document["bots"].get(account, {})
     new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
-    if now is not None and not 0 <= now - old.get("seen", 0) < ALIVE_STEP_MS:
+    if now is not None and not 0 <= now - old.get("seen", 0) < _ALIVE_STEP_MS:
         new["seen"] = now
     document["bots"][account] = new
     return new != old
@@ -106,8 +103,8 @@ def put_person(document: Document, sender: str, name: str | None, ids: dict[str,
     new = dict(old or {})
     if name:
         new["name"] = name
-    open_id = ids.get(_SEEN_AS) if observer else None
-    seen_by_all = {kind: value for kind, value in ids.items() if kind != _SEEN_AS or not observer}
+    open_id = ids.get(OPEN_ID) if observer else None
+    seen_by_all = {kind: value for kind, value in ids.items() if kind != OPEN_ID or not observer}
     new["ids"] = new.get("ids", {}) | seen_by_all
     document["people"][sender] = new
     moved = _put_open_id(document, sender, observer, open_id) if observer and open_id else False

@@ -4,7 +4,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from nanobot_transcript.coordination.contract import Grant
+from nanobot_transcript.coordination.contract import LONGEST_HOLDER, LONGEST_TTL, Grant
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.files.key_values import Clock, SharedFiles
@@ -12,8 +12,6 @@ from nanobot_transcript.files.key_values import Clock, SharedFiles
 __all__ = ["FileLease"]
 
 _REMEMBERED: Final = 600.0
-_LONGEST_TTL: Final = 7 * 86400.0
-_LONGEST_HOLDER: Final = 300
 _SLACK: Final = 1.0
 _END: Final = 2**62
 
@@ -43,7 +41,7 @@ class FileLease:
                 return None
             # Microseconds: should the file be lost, the numbers still go on from a higher one.
             drawer.last = token = max(drawer.last + 1, int(now * 1e6))
-            holder = well_formed(holder)[:_LONGEST_HOLDER]
+            holder = well_formed(holder)[:LONGEST_HOLDER]
             drawer.facts[key] = {"holder": holder, "token": token, "expires": now + ttl, "ttl": ttl}
             drawer.changed = True
             return Grant(name, holder, token, now + ttl, held.holder if held else None)
@@ -79,11 +77,11 @@ class FileLease:
 
 def _is_live(fact: dict[str, Any], now: float) -> bool:
     # More time left than was ever given: the clock was set back, and waiting for it could take for ever.
-    return now < fact["expires"] <= now + min(fact["ttl"], _LONGEST_TTL) + _SLACK
+    return now < fact["expires"] <= now + min(fact["ttl"], LONGEST_TTL) + _SLACK
 
 
 def _check(ttl: float) -> None:
-    if not (isfinite(ttl) and 0 < ttl <= _LONGEST_TTL):
+    if not (isfinite(ttl) and 0 < ttl <= LONGEST_TTL):
         raise ConfigError(
             f"A lease cannot last {ttl} seconds.", hint="Give a number of seconds above 0, at most a week."
         )

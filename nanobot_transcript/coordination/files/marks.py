@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from nanobot_transcript.coordination.contract import KeptMark, digest_of
+from nanobot_transcript.coordination.contract import KeptMark, digest_of, is_id
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_read
 from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
@@ -21,7 +21,6 @@ logger = logging.getLogger(__name__)
 
 _VERSION: Final = 1
 _LARGEST: Final = 1 << 20
-_HASH: Final = re.compile(r"[0-9a-f]{32}")
 _NAMED: Final = re.compile(r"(?:(.+)-)?([0-9a-f]{32})(?:\.json)?")
 # As they have always lain: the marks of sessions bear no prefix, and private chats are a folder of names. What was
 # moved are as many marks as there are chats, which nobody else should have to go through.
@@ -129,7 +128,7 @@ class FileMarks:
     def _files(self, kind: str) -> list[Path]:
         prefix, suffix = _NAMES.get(kind, (f"{kind}-", ".json"))
         found = self._folder.glob(f"{prefix}*{suffix}")
-        return [path for path in found if _HASH.fullmatch(path.name.removeprefix(prefix).removesuffix(suffix))]
+        return [path for path in found if is_id(path.name.removeprefix(prefix).removesuffix(suffix))]
 
     def _read(self, path: Path) -> dict[str, Any] | None:
         """The document of any version; None when there is none, or nothing that can be understood."""

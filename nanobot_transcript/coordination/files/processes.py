@@ -3,12 +3,11 @@
 import contextlib
 import fcntl
 import os
-import re
 import threading
 from pathlib import Path
-from typing import Final
 from uuid import uuid4
 
+from nanobot_transcript.coordination.contract import is_id
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.layout import make_folders
@@ -16,8 +15,6 @@ from nanobot_transcript.files.lock import is_held
 from nanobot_transcript.files.os_errors import store_error
 
 __all__ = ["FileProcesses"]
-
-_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class FileProcesses:
@@ -48,7 +45,7 @@ class FileProcesses:
         """See ``Processes.alive``."""
         if other == self._id:
             return True
-        if not _ID.fullmatch(other):
+        if not is_id(other):
             return False  # no ``join`` gives such an id; as a path it may lead anywhere
         path = self._folder / other
         try:

@@ -4,10 +4,12 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
+from nanobot_transcript.coordination.clock import CLOCK_TOLERANCE
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.findings import Finding
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.address import quoted
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import refuse_narrow, version
 from nanobot_transcript.sql.postgres.poolers import leads_to_the_same
@@ -16,7 +18,6 @@ __all__ = ["check"]
 
 _LEAST: Final = 140_000
 _SLOW: Final = 0.05
-_TOLERATED_SECONDS: Final = 2.0
 _FEW: Final = 10
 _LAG_BYTES: Final = 64 << 20
 _ROUNDS: Final = 5
@@ -148,9 +149,9 @@ def _ways(engine: Engine, connection: Connection) -> Iterator[Finding]:
 
 def _clock(connection: Connection) -> Iterator[Finding]:
     began = time.time()
-    (theirs,) = _row(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
+    (theirs,) = _row(connection, f"SELECT {NOW}")
     apart = abs(theirs - (began + time.time()) / 2)
-    if apart > _TOLERATED_SECONDS:
+    if apart > CLOCK_TOLERANCE:
         message = f"The database's clock and this machine's disagree by {apart:.0f} seconds."
         yield Finding("clock", "warning", message, "Set both clocks (NTP).")
     else:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
@@ -29,11 +30,11 @@ DELETE FROM nanobot.marks WHERE kind = %(kind)s AND put <= (
 """
 
 
+@dataclass(eq=False, slots=True)
 class PostgresMarks:
     """``Marks`` in a database. Of names there are digests, because some name what nobody is to read."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine: Engine = engine
+    _engine: Engine
 
     @property
     def blocking(self) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from nanobot_transcript.record.postgres.rows import ChatRows
+from nanobot_transcript.record.postgres.rows import END, ChatRows
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import Ops
@@ -10,7 +10,6 @@ from nanobot_transcript.store.lines.fold import Ops
 __all__ = ["PostgresOps"]
 
 _PAGE: Final = 5000
-_END: Final = (1 << 63) - 1
 
 
 class PostgresOps:
@@ -41,7 +40,7 @@ class PostgresOps:
             if not self._scan(connection, start, self._from):
                 return False
             self._from = start
-        return self._scan(connection, self._to, _END)
+        return self._scan(connection, self._to, END)
 
     def _scan(self, connection: Connection, after: int, upto: int) -> bool:
         while True:
@@ -59,7 +58,7 @@ class PostgresOps:
                     self.found.note((seq,), entry)
             if rows:
                 after = rows[-1][0]
-            if upto == _END:
+            if upto == END:
                 self._to = max(self._to, after if len(rows) == _PAGE else head.seq)
             if len(rows) < _PAGE:
                 return True

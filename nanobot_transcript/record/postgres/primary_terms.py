@@ -6,11 +6,11 @@ Locks of sessions are lost between two reigns, and the times that were noted in 
 from typing import Final
 
 from nanobot_transcript.sql.postgres.address import DatabaseAddress
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection
 
-__all__ = ["NOW", "PRESENT", "begin_reign"]
+__all__ = ["PRESENT", "begin_reign"]
 
-NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
 """In SQL: the server's time, in seconds since 1970."""
 PRESENT: Final = "(SELECT id FROM nanobot.reigns WHERE name = nanobot.reign())"
 """In SQL: the id of the present reign; NULL where nobody has noted it yet."""

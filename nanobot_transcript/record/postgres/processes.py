@@ -5,21 +5,21 @@ at once: then those count as living for a while that had given their word until 
 """
 
 import contextlib
-import re
 import secrets
 import threading
 import time
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from nanobot_transcript.coordination.contract import is_id
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
-from nanobot_transcript.record.postgres.primary_terms import NOW, PRESENT, begin_reign
+from nanobot_transcript.record.postgres.primary_terms import PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
 __all__ = ["PostgresProcesses"]
 
-_ID: Final = re.compile(r"[0-9a-f]{32}")
 _JOINED_WITHIN: Final = 10.0
 """Seconds that ``join`` waits until the server knows of this process."""
 _REFUSED_WITHIN: Final = 2.0
@@ -94,7 +94,7 @@ class PostgresProcesses:
         """
         if other == self._id:
             return True
-        if not _ID.fullmatch(other):
+        if not is_id(other):
             return False  # no ``join`` gives such an id
         seen = self._look(other)
         if seen is None or seen.held:

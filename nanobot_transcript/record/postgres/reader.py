@@ -5,22 +5,20 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.postgres.ops import PostgresOps
-from nanobot_transcript.record.postgres.rows import ChatRows, Row
+from nanobot_transcript.record.postgres.rows import END, ChatRows, Row
 from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.contract import Changes, Hit, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, json_fragment
 from nanobot_transcript.store.lines.fold import HIDING, Ops, is_erasure_mark, is_op
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.messages import LOOK_PAST
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["changes", "chats_with", "messages", "read", "read_back", "search", "verify"]
 
-_END: Final = (1 << 63) - 1
 _PAGE: Final = 1000
 _HITS: Final = 200
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind."""
 _CHATS_WITH: Final = """
 SELECT c.name FROM nanobot.chats AS c WHERE EXISTS (
     SELECT FROM nanobot.lines AS l WHERE l.chat = c.id AND position(%s::bytea in l.line) > 0
@@ -56,7 +54,7 @@ def read_back(
     connection: Connection, rows: ChatRows, log: PostgresOps, before: int | None, limit: int
 ) -> tuple[list[Entry], int]:
     """Up to ``limit`` messages up to a line, oldest first, and the number of the line before the first of them."""
-    upto = _END if before is None else before
+    upto = END if before is None else before
     entries: list[Entry] = []
     end = before
     while len(entries) < limit:
@@ -76,7 +74,7 @@ def read_back(
     if limit <= 0 and before is None:
         head = rows.head(connection)
         upto = head.seq if head is not None else 0
-    return entries[::-1], 0 if upto == _END else upto
+    return entries[::-1], 0 if upto == END else upto
 
 
 def messages(connection: Connection, rows: ChatRows, log: PostgresOps, message_ids: Iterable[str]) -> dict[str, Entry]:
@@ -97,7 +95,7 @@ def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
     """What was taken back, erased or edited behind a line."""
     erased, hidden, edited = False, set[str](), set[str]()
     while True:
-        head, found = rows.ops(connection, after, _END, _PAGE)
+        head, found = rows.ops(connection, after, END, _PAGE)
         if head is None:
             return Changes(erased=after > 0)
         if 0 < after <= head.lost_to or after > head.seq:
@@ -130,7 +128,7 @@ def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str,
     """Messages whose text contains ``query`` now, the newest first."""
     hits: dict[str | int, Entry] = {}
     edited: set[str] = set()
-    news, upto, needle = 0, _END, json_fragment(query)
+    news, upto, needle = 0, END, json_fragment(query)
     while True:
         _, found = rows.matches(connection, needle, upto, _HITS)
         known = log.since(connection, found[-1][0] - 1) if found else Ops()
@@ -142,9 +140,9 @@ def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str,
             hits[key] = entry
             # What was filled in from the platform's history stands behind newer messages: look past it.
             news += entry.get("source") != "history"
-            if news >= limit or len(hits) >= limit + _LOOK_PAST:
+            if news >= limit or len(hits) >= limit + LOOK_PAST:
                 break
-        if len(found) < _HITS or news >= limit or len(hits) >= limit + _LOOK_PAST:
+        if len(found) < _HITS or news >= limit or len(hits) >= limit + LOOK_PAST:
             break
     newest = sorted(hits.values(), key=lambda entry: moment_of(entry) or 0, reverse=True)
     return [Hit(rows.session_key, entry) for entry in newest[:limit]]

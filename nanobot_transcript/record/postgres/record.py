@@ -16,11 +16,12 @@ from nanobot_transcript.record.postgres.marks import PostgresMarks
 from nanobot_transcript.record.postgres.members import PostgresMembers
 from nanobot_transcript.record.postgres.processes import PostgresProcesses
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
+from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts
 from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.record.spool.limits import SpoolLimits
 from nanobot_transcript.sql.postgres.address import SCHEMA, DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.store.contract import DEFAULT_SEGMENT_BYTES
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ from nanobot_transcript.record.postgres.cursors import tag_of
 from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 
-__all__ = ["ChatRows", "Head", "Row", "id_of"]
+__all__ = ["END", "ChatRows", "Head", "Row", "id_of"]
 
 Row = tuple[int, bytes]
 """The number of a line, and the line."""
 
-_END: Final = (1 << 63) - 1
+END: Final = (1 << 63) - 1
+"""A number behind every line of a chat."""
 _LATERAL: Final = """
 SELECT c.id, c.seq, c.epoch, c.lost_to, l.seq, l.line FROM nanobot.chats AS c LEFT JOIN LATERAL (
     SELECT seq, line FROM nanobot.lines WHERE chat = c.id AND seq > %(after)s AND seq <= %(upto)s {condition}
@@ -89,10 +90,10 @@ class ChatRows:
 
     def head(self, connection: Connection) -> Head | None:
         """Where the chat stands; None when nothing was ever said there."""
-        return self._page(connection, _ALL_FORWARD, after=_END, limit=0)[0]
+        return self._page(connection, _ALL_FORWARD, after=END, limit=0)[0]
 
     def _page(self, connection: Connection, statement: str, **bound: Any) -> tuple[Head | None, list[Row]]:
-        bound = {"after": -1, "upto": _END, "tag": self.tag} | bound
+        bound = {"after": -1, "upto": END, "tag": self.tag} | bound
         found = connection.execute(self._place.sql(statement), bound).fetchall()
         head = Head(*found[0][:4]) if found else None
         return head, [(seq, line) for *_, seq, line in found if seq is not None]

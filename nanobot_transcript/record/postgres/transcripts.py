@@ -17,21 +17,27 @@ from nanobot_transcript.record.postgres.rows import ChatRows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.window import PostgresWindow
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
-from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
+from nanobot_transcript.store.contract import (
+    DEFAULT_SEGMENT_BYTES,
+    Changes,
+    Chat,
+    Hit,
+    MaintenanceReport,
+    Page,
+    Retention,
+    VerifyReport,
+)
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, id_keys, ids_of
-from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.messages import KEPT_READY, brief
 from nanobot_transcript.store.lines.order import moment_of
 
-__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts", "barring_of", "runs"]
+__all__ = ["PostgresTranscripts", "barring_of", "runs"]
 
 _T = TypeVar("_T")
 
-DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 256
-_KEPT_READY: Final = 1000
-"""Who asks for more messages than this is not given them from memory, and they are not kept there."""
 _APPEND: Final = "SELECT nanobot.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _APPEND_ALL: Final = "SELECT nanobot.append_all(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _CHATS: Final = "SELECT name, bytes, last_ms FROM nanobot.chats WHERE bytes > 0"
@@ -255,14 +261,14 @@ class PostgresTranscripts:
     def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
         if max_messages <= 0:
             return []
-        if max_messages > _KEPT_READY:
+        if max_messages > KEPT_READY:
             return [brief(entry) for entry in self.recent(session_key, max_messages).entries]
         window = self._chat(session_key).window
         return self._read(lambda connection: window.get_recent(connection, max_messages), [])
 
     def recent(self, session_key: str, limit: int) -> Page:
         chat = self._chat(session_key)
-        window = chat.window if limit <= _KEPT_READY else PostgresWindow(chat.rows)
+        window = chat.window if limit <= KEPT_READY else PostgresWindow(chat.rows)
         entries, seq = self._read(lambda connection: window.recent(connection, limit), ([], 0))
         return Page(entries, format_cursor(chat.rows.tag, seq))
 
@@ -329,9 +335,9 @@ class PostgresTranscripts:
     def scan(self, session_key: str) -> Iterator[Entry]:
         cursor: str | None = None
         while True:
-            page = self.read(session_key, cursor, _KEPT_READY)
+            page = self.read(session_key, cursor, KEPT_READY)
             yield from page.entries
-            if len(page.entries) < _KEPT_READY:
+            if len(page.entries) < KEPT_READY:
                 return
             cursor = page.cursor
 

@@ -4,20 +4,17 @@ import threading
 from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.record.postgres.rows import ChatRows, Row
+from nanobot_transcript.record.postgres.rows import END, ChatRows, Row
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
-from nanobot_transcript.store.lines.messages import ShownMessages, brief
+from nanobot_transcript.store.lines.messages import LOOK_PAST, ShownMessages, brief
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["PostgresWindow"]
 
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
 _NEWS: Final = 500
 """So many new lines are taken in; when there are more, it is begun anew."""
-_END: Final = (1 << 63) - 1
 
 
 class PostgresWindow:
@@ -49,7 +46,7 @@ class PostgresWindow:
         self._messages: ShownMessages = ShownMessages()
 
     def _refresh(self, connection: Connection, count: int) -> None:
-        head, rows = self._rows.all_forward(connection, self._seq if self._epoch >= 0 else _END, _NEWS)
+        head, rows = self._rows.all_forward(connection, self._seq if self._epoch >= 0 else END, _NEWS)
         if head is None:
             self._reset()
         elif head.epoch != self._epoch or count + SLACK > self._depth or not self._extended(rows):
@@ -74,7 +71,7 @@ class PostgresWindow:
     def _rebuild(self, connection: Connection, count: int) -> None:
         depth = max(count, 0) + SLACK
         self._reset()
-        read, upto, wanted, most = list[tuple[int, Entry]](), _END, depth, depth + _LOOK_PAST
+        read, upto, wanted, most = list[tuple[int, Entry]](), END, depth, depth + LOOK_PAST
         epoch = -1
         while True:
             page = max(wanted, SLACK) * 2

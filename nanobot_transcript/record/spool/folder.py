@@ -23,7 +23,8 @@ from nanobot_transcript.files.layout import Layout, make_folders, stem_of
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.files.usage import folder_size
-from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.contract import DEFAULT_SEGMENT_BYTES
+from nanobot_transcript.store.jsonl.backend import FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.session_keys import key_of

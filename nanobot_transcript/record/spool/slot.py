@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Container, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -21,12 +22,12 @@ from nanobot_transcript.files.replace import write_whole
 __all__ = ["Slot", "folders_in", "slots_in"]
 
 
+@dataclass(eq=False, slots=True)
 class Slot:
     """``path`` is held until ``release``."""
 
-    def __init__(self, path: Path, lock: int) -> None:
-        self.path: Path = path
-        self._lock: int = lock
+    path: Path
+    _lock: int
 
     @classmethod
     def claim(cls, base: Path, unless: Container[Path] = ()) -> Self:

@@ -290,7 +290,7 @@ class Carrier:
         for cursor, body in self._target.transcripts.bodies(waypoint.chat, waypoint.checked.target):  # noqa: B007
             digest = chained(digest, (body,))
         told = digest.hex()
-        return Comparison(lines, lines, told, told, cursor) if digest == self._passed else None
+        return Comparison(lines, told, told, cursor) if digest == self._passed else None
 
 
 def tell(found: Comparison, report: ChatReport) -> None:

@@ -31,7 +31,6 @@ class Comparison:
     """
 
     lines: int = 0
-    lines_there: int = 0
     digest: str = ""
     digest_there: str = ""
     cursor_there: str = ""
@@ -112,7 +111,7 @@ class _Comparing:
                 digests_there.append(_short(other.body))
                 found.cursor_there = other.cursor
         self._advance(len(digests) % _STEP, size)
-        found.lines, found.lines_there = len(digests), len(digests_there)
+        found.lines = len(digests)
         if here != there:
             here, there = self._in_both(digest, digests, digests_there, found)
         found.digest, found.digest_there = here.hex(), there.hex()

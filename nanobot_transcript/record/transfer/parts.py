@@ -20,7 +20,6 @@ from nanobot_transcript.turns.relay import handed_as
 
 __all__ = ["DecisionsPart", "MarksPart", "MembersPart", "PartReport", "RecordPart"]
 
-_SIGN: Final = "moved"
 """What a document bears as long as nobody but us has written it: a digest of what was carried."""
 _MOST_HANDED: Final = 100
 _PATIENCE: Final = 30.0
@@ -92,7 +91,7 @@ class MarksPart(RecordPart):
                 continue
             carried = _carried(mark, mark.document, cursors)
             known = there.get((mark.kind, mark.digest))
-            if known is None or (known.document not in (None, carried.document) and _SIGN in (known.document or {})):
+            if known is None or (known.document not in (None, carried.document) and MOVED in (known.document or {})):
                 self.target.marks.keep(carried)
                 report.moved += 1
 
@@ -122,12 +121,12 @@ def _carried(mark: KeptMark, document: Mapping[str, Any], cursors: Cursors) -> K
             again.extend(mapped.again)
         return mapped.cursor
 
-    kept = {name: value for name, value in document.items() if name not in (DIGEST, _SIGN)}
+    kept = {name: value for name, value in document.items() if name not in (DIGEST, MOVED)}
     kept = translated(kept)
     if again:
         _remember(kept, again)
     sign = blake2b(msgspec.json.encode(kept, order="deterministic"), digest_size=16).hexdigest()
-    return KeptMark(mark.kind, mark.digest, kept | {DIGEST: mark.digest, _SIGN: sign})
+    return KeptMark(mark.kind, mark.digest, kept | {DIGEST: mark.digest, MOVED: sign})
 
 
 def _remember(document: dict[str, Any], again: Sequence[Entry]) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -141,6 +142,7 @@ class Recording:
         return StoreUnavailableError(f"{self.path} cannot be written: {error.strerror}.", hint="Name another file.")
 
 
+@dataclass(eq=False, slots=True)
 class RecordedJudge:
     """A ``Judge`` of a ``model`` that says what was recorded; nothing is asked.
 
@@ -150,14 +152,13 @@ class RecordedJudge:
     answer said neither yes nor no.
     """
 
-    def __init__(self, answers: Recording, model: str, patience: float) -> None:
-        self.model: str = model
-        self.patience: float = patience
-        self.told: list[RecordedAnswer | None] = []
-        self.questions: set[str] = set()
-        self.missing: dict[str, Prompt] = {}
-        self.unclear: dict[str, Prompt] = {}
-        self._answers: Recording = answers
+    _answers: Recording
+    model: str
+    patience: float
+    told: list[RecordedAnswer | None] = field(default_factory=list, init=False)
+    questions: set[str] = field(default_factory=set, init=False)
+    missing: dict[str, Prompt] = field(default_factory=dict, init=False)
+    unclear: dict[str, Prompt] = field(default_factory=dict, init=False)
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
         key = key_of(prompt, self.model)

@@ -9,7 +9,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.evaluation.irc import IrcLine, Log
 from nanobot_transcript.relevance.names import whole_word
 
-__all__ = ["WINDOW", "LabelledCase", "as_entry", "cases", "names"]
+__all__ = ["WINDOW", "LabelledCase", "cases", "names"]
 
 WINDOW: Final = 100
 _LEAST_LINES: Final = 2

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-__all__ = ["ServerClock"]
+__all__ = ["NOW", "ServerClock"]
 
 _EVERY: Final = 30.0
 """Seconds between two looks at the server's clock; in between, time goes on here as it does there."""
@@ -20,7 +20,10 @@ _STALE: Final = 60.0
 ago, within a transaction, must not ask for another one.
 """
 
-_NOW: Final = "SELECT extract(epoch FROM clock_timestamp())::float8"
+NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
+"""Seconds since 1970 by the server's clock, as SQL; unlike ``now()`` it goes on within a transaction."""
+
+_ASK: Final = f"SELECT {NOW}"
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # goes on while the machine sleeps
 
 
@@ -58,7 +61,7 @@ class ServerClock:
         if not self._is_older_than(_EVERY):
             return
         before = time.clock_gettime(_STEADY)
-        row = connection.execute(_NOW).fetchone()
+        row = connection.execute(_ASK).fetchone()
         after = time.clock_gettime(_STEADY)
         assert row is not None
         self._ahead, self._looked = float(row[0]) - (before + after) / 2, after

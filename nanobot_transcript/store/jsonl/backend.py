@@ -31,15 +31,12 @@ from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.jsonl.window import JsonlWindow
 from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, ids_of
-from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.messages import KEPT_READY, brief
 from nanobot_transcript.store.lines.order import moment_of
 
-__all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
+__all__ = ["FsyncPolicy", "JsonlBackend"]
 
-DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 64
-_KEPT_READY: Final = 1000
-"""Who asks for more messages than this is not given them from memory, and they are not kept there."""
 
 logger = logging.getLogger(__name__)
 
@@ -172,13 +169,13 @@ class JsonlBackend:
         if max_messages <= 0:
             return []
         chat = self._chat(session_key)
-        if max_messages > _KEPT_READY:
+        if max_messages > KEPT_READY:
             return [brief(entry) for entry in self.recent(session_key, max_messages).entries]
         return chat.window.get_recent(max_messages)
 
     def recent(self, session_key: str, limit: int) -> Page:
         chat = self._chat(session_key)
-        if limit <= _KEPT_READY:
+        if limit <= KEPT_READY:
             return chat.window.recent(limit, chat.segments.stem)
         with contextlib.closing(JsonlWindow(chat.segments)) as window:
             return window.recent(limit, chat.segments.stem)

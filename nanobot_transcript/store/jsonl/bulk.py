@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from nanobot_transcript.entry import Entry
@@ -28,14 +29,14 @@ _PATIENCE: Final = 10.0
 _PURGED: Final = ".purged"
 
 
+@dataclass(eq=False, slots=True)
 class JsonlBulk:
     """The transcripts of a folder for who carries them elsewhere, or brings them from there. For one thread."""
 
-    def __init__(self, layout: Layout, segment_bytes: int, syncer: Syncer) -> None:
-        self._layout: Layout = layout
-        self._segment_bytes: int = segment_bytes
-        self._syncer: Syncer = syncer
-        self._open: tuple[str, ChatLog] | None = None
+    _layout: Layout
+    _segment_bytes: int
+    _syncer: Syncer
+    _open: tuple[str, ChatLog] | None = field(default=None, init=False)
 
     # -- what there is
 

@@ -41,7 +41,6 @@ _INODE, _DEVICE, _NUMBER, INDEXED, _USED, _CAPACITY, _SPELLING = 1, 2, 3, 4, 5, 
 _PLAIN, _MIXED = 1, 2  # 0 in a table of the first version that did not look
 _RETIRED: Final = (1 << 63) - 1
 _GROWTH: Final = 4
-_COPY_BYTES: Final = 1 << 20
 
 
 class NewerFormatError(Exception):

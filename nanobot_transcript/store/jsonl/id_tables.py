@@ -14,8 +14,6 @@ from nanobot_transcript.store.jsonl.lines import complete_end
 from nanobot_transcript.store.jsonl.segment_index import add_lines, capacity_for
 
 __all__ = [
-    "HORIZON_DAYS",
-    "HORIZON_SEGMENTS",
     "active_number",
     "build_active",
     "build_closed",
@@ -25,8 +23,8 @@ __all__ = [
     "start_over",
 ]
 
-HORIZON_SEGMENTS: Final = 8
-HORIZON_DAYS: Final = 7
+_HORIZON_SEGMENTS: Final = 8
+_HORIZON_DAYS: Final = 7
 _BUILD_WAIT: Final = 10.0
 
 logger = logging.getLogger(__name__)
@@ -52,8 +50,8 @@ def active_number(layout: Layout, stem: str, inode: int, *, reading: bool = Fals
 def horizon(layout: Layout, stem: str) -> list[int]:
     """Closed segments whose ids still count: with the active one the newest 8, and all of the last 7 days."""
     numbers = [n for n in layout.closed_numbers(stem) if _holds_something(layout.closed(stem, n))]
-    newest = set(numbers[-(HORIZON_SEGMENTS - 1) :])
-    oldest_time = time.time() - HORIZON_DAYS * 86_400
+    newest = set(numbers[-(_HORIZON_SEGMENTS - 1) :])
+    oldest_time = time.time() - _HORIZON_DAYS * 86_400
     return [n for n in numbers if n in newest or _written_after(layout.closed(stem, n), oldest_time)]
 
 

@@ -14,13 +14,12 @@ from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode, encode_text, json_fragment
 from nanobot_transcript.store.lines.fold import is_op
 from nanobot_transcript.store.lines.ids import id_keys, ids_of
+from nanobot_transcript.store.lines.messages import LOOK_PAST
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["find_message", "find_messages", "lines_with", "message_with", "read", "read_back", "scan", "search"]
 
 _PAGE: Final = 1000
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind."""
 
 
 def read(segments: Segments, ops: JsonlOps, copies: Copies, after: str | None, limit: int) -> Page:
@@ -154,7 +153,7 @@ def search(segments: Segments, ops: JsonlOps, session_key: str, query: str, limi
         hits[key] = entry
         # What was filled in from the platform's history stands behind newer messages: look past it.
         news += entry.get("source") != "history"
-        if news >= limit or len(hits) >= limit + _LOOK_PAST:
+        if news >= limit or len(hits) >= limit + LOOK_PAST:
             break
     newest = sorted(hits.values(), key=lambda entry: moment_of(entry) or 0, reverse=True)
     return [Hit(session_key, entry) for entry in newest[:limit]]

@@ -12,13 +12,11 @@ from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, 
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
-from nanobot_transcript.store.lines.messages import ShownMessages, brief
+from nanobot_transcript.store.lines.messages import LOOK_PAST, ShownMessages, brief
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["JsonlWindow"]
 
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
 
 _INTERRUPTED: Final = 1 << 62
 """No file is so long: what was taken in half is read again from the beginning."""
@@ -125,7 +123,7 @@ class JsonlWindow:
 
     def _read_back(self, segment: OpenSegment, depth: int) -> None:
         blocks: list[list[tuple[SegmentPosition, Entry]]] = []
-        wanted, most = depth, depth + _LOOK_PAST
+        wanted, most = depth, depth + LOOK_PAST
         for block in self._backwards(segment):
             blocks.append(block)
             wanted -= sum(_is_news(entry) for _, entry in block)

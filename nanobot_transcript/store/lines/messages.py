@@ -2,13 +2,20 @@
 
 from bisect import insort
 from operator import itemgetter
+from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.lines.fold import Ops, Position, is_op
 from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.store.lines.order import moment_of, sort_key
 
-__all__ = ["ShownMessages", "brief"]
+__all__ = ["KEPT_READY", "LOOK_PAST", "ShownMessages", "brief"]
+
+KEPT_READY: Final = 1000
+"""So many of the newest messages of a chat a backend keeps in memory; a longer answer is read from the store."""
+
+LOOK_PAST: Final = 2000
+"""So many lines of imported history are read past to find newer messages before them."""
 
 _Key = tuple[float, int, int]
 
