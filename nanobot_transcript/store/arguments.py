@@ -70,9 +70,9 @@ def op(
 
 
 def timestamp(value: float | str | None, now: int) -> float:
-    """Milliseconds from a number or a numeric string, else ``now``: the time of arrival orders the message then.
+    """Milliseconds from a number or a numeric string, else ``now``: then the time of arrival orders the message.
 
-    What looks like seconds (September 2001 to the year 5138) is not taken for milliseconds of 1970.
+    A value that looks like seconds (September 2001 to the year 5138) is not taken for milliseconds in 1970.
     """
     try:
         number = float(now if value is None else value)
@@ -109,7 +109,7 @@ def clean_id(value: object) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        # The index keeps its own marks under names that begin with NUL, as no platform's ids do.
+        # Keys of the index that begin with NUL are its own marks; no id from outside may look like one.
         return well_formed(value).replace("\0", "\u2400")
     if isinstance(value, int):
         return str(value)

@@ -62,17 +62,17 @@ class Shape(TypedDict, total=False):
 
 
 def empty() -> Document:
-    """A store of which nothing is known."""
+    """A document in which nobody is known."""
     return {"bots": {}, "people": {}, "ids": {}, "chats": {}, "titles": {}, "lists": {}}
 
 
 def is_silent(bot: Mapping[str, Any], now: int) -> bool:
-    """True when a bot gave no sign of life for 30 days. ``now`` in milliseconds."""
+    """True when a bot was not heard of for 30 days. ``now`` in milliseconds."""
     return now - bot.get("seen", 0) > _SILENT_MS
 
 
 def is_known(document: Document, sender: str, name: str | None, ids: Ids | None, observer: str | None) -> bool:
-    """The hot path: called for each message, nearly always true."""
+    """True when there is nothing new. The hot path: called for each message, nearly always true."""
     person = document["people"].get(sender)
     if person is None or (name and person.get("name") != name):
         return False
@@ -88,7 +88,7 @@ def is_known(document: Document, sender: str, name: str | None, ids: Ids | None,
 def put_bot(
     document: Document, account: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
 ) -> bool:
-    """Record a profile; True when that changes something, as with all that follow."""
+    """Record a profile; like all functions below, returns True when that changes something."""
     old = document["bots"].get(account, {})
     new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
     if now is not None and not 0 <= now - old.get("seen", 0) < _ALIVE_STEP_MS:
@@ -123,13 +123,13 @@ def _put_open_id(document: Document, sender: str, observer: str, open_id: str) -
 
 
 def _kinds(document: Document, sender: str) -> set[str]:
-    """As what kinds of ids a sender is known."""
+    """The kinds of ids that are this sender."""
     ids = document["people"].get(sender, {}).get("ids", {})
     return {kind for kind, known in ids.items() if known == sender}
 
 
 def _rename(document: Document, old: str, new: str) -> None:
-    """One person was known by two senders: ids and memberships go to the more lasting one."""
+    """One person was known as two senders: the more lasting one takes over ids and memberships."""
     for known in document["ids"].values():
         known.update({open_id: new for open_id, sender in known.items() if sender == old})
     for seen in document["chats"].values():
@@ -153,14 +153,14 @@ def put_seen(document: Document, session_key: str, sender: str, now: int) -> boo
 
 
 def drop_seen(document: Document, session_key: str, sender: str) -> bool:
-    """Note that somebody takes part in a chat no more."""
+    """Note that somebody has left a chat."""
     return document["chats"].get(session_key, {}).pop(sender, None) is not None
 
 
 def put_list(
     document: Document, session_key: str, people: Mapping[str, str], kind: str, observer: str, now: int
 ) -> bool:
-    """Record who a platform says is in a chat, and what they are called. More than ``_LISTED`` are too many to know."""
+    """Record who is in a chat according to the platform, and their names. Beyond ``_LISTED`` the rest is ignored."""
     kept = dict(list(people.items())[:_LISTED])
     for sender, name in kept.items():
         put_person(document, sender, name, {kind: sender}, observer)
@@ -176,7 +176,7 @@ def put_title(document: Document, session_key: str, title: str) -> bool:
 
 
 def put_facts(document: Document, facts: Document) -> bool:
-    """Record everything that another document knows. Of two times the later one counts, and what was seen then."""
+    """Merge another document. Of two times the later one counts, together with what was recorded then."""
     before = deepcopy(document)
     for account, bot in facts["bots"].items():
         old = document["bots"].get(account, {})

@@ -1,4 +1,4 @@
-"""Budgets in the database, by its clock."""
+"""Budgets in the database, measured by its clock."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -22,7 +22,9 @@ _MOST: Final = (1 << 62) - 1
 
 @dataclass(eq=False, slots=True)
 class PostgresBudget:
-    """``Budget`` in a database. The window slides in twentieths, so a budget returns at most one twentieth late."""
+    """``Budget`` in a database. The window slides in twentieths, so what was taken is given back up to one twentieth
+    late.
+    """
 
     _engine: Engine
 

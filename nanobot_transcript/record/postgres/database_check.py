@@ -1,4 +1,4 @@
-"""Whether a database is fit for a record: version, rights, time on the way, clock, free connections, replication."""
+"""Checks whether a database can hold a record: version, rights, latency, clock, free connections, replication."""
 
 import time
 from collections.abc import Iterator
@@ -100,7 +100,7 @@ def _encoding(engine: Engine, connection: Connection) -> Iterator[Finding]:
 
 
 def _isolation(connection: Connection) -> Iterator[Finding]:
-    """An append is one call outside of a transaction of ours, so it takes the level that the user has."""
+    """An append is a call outside any transaction of ours, so it runs at the user's default isolation level."""
     level, user = _row(connection, "SELECT current_setting('default_transaction_isolation'), quote_ident(current_user)")
     if level != "read committed":
         told = f"Transactions of {user} are {level} by default: two bots that write into a chat at once are refused."
@@ -136,7 +136,7 @@ def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
 
 
 def _ways(engine: Engine, connection: Connection) -> Iterator[Finding]:
-    """Whether what stays connected is kept for us, and reaches the same server."""
+    """Whether the permanent connection stays ours (no pooler takes it away), and reaches the same server."""
     try:
         same = leads_to_the_same(engine.place, connection)
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Leases in the database, by its clock: the clocks of hosts may differ."""
+"""Leases in the database, measured by its clock, because the clocks of hosts may differ."""
 
 from contextlib import suppress
 from math import isfinite
@@ -85,10 +85,10 @@ class PostgresLease:
         return None if row is None else Grant(name, row[0], row[1], row[2], row[3])
 
     def _acquired(self, connection: Connection, bound: dict[str, Any]) -> Any:
-        """The token, the end and who held it before; None when somebody holds it."""
+        """The token, the end and the holder before; None when somebody holds it."""
         statement = self._engine.place.sql(_ACQUIRE)
         is_noted, *given = connection.execute(statement, bound).fetchone() or (True, None)
-        if not is_noted:  # nobody can be given anything before the reign is noted, by whomever
+        if not is_noted:  # no lease can be granted before somebody has noted the current reign
             begin_reign(connection, self._engine.place)
             _, *given = connection.execute(statement, bound).fetchone() or (True, None)
         return None if given[0] is None else given
@@ -98,7 +98,7 @@ class PostgresLease:
         return self._engine.write(RECORD, lambda connection: connection.execute(placed, bound).fetchone(), again=True)
 
     def _tidy(self) -> None:
-        """Names of claims are used once: what ended a day ago is removed now and then, or by the next one to do so."""
+        """Names of claims are used only once, so leases that ended a day ago are removed now and then."""
         self._asked += 1
         if self._asked % _TIDY_EVERY == 0:
             statement = self._engine.place.sql(_TIDY)

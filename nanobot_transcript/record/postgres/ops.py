@@ -1,4 +1,4 @@
-"""The edits, recalls and redactions of a chat, read once and then only what is new."""
+"""The edits, recalls and redactions of a chat, read once and then only the new ones."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _PAGE: Final = 5000
 
 
 class PostgresOps:
-    """What later lines say about the messages of a chat; remembers how far it has looked. Not for several threads."""
+    """What later lines say about the messages of a chat; remembers how far it has read. For one thread."""
 
     def __init__(self, rows: ChatRows) -> None:
         self._rows: ChatRows = rows
@@ -33,7 +33,7 @@ class PostgresOps:
         self.found: Ops = Ops()
 
     def _extend(self, connection: Connection, start: int) -> bool:
-        """False when all has to be read again, because lines were rewritten or removed meanwhile."""
+        """False when everything has to be read again, because lines were rewritten or removed meanwhile."""
         if self._from is None:
             self._from = self._to = start
         elif start < self._from:

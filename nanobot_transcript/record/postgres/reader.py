@@ -29,8 +29,8 @@ _SIZE: Final = "SELECT bytes FROM nanobot.chats WHERE tag = %s"
 
 
 def read(connection: Connection, rows: ChatRows, log: PostgresOps, after: int, limit: int) -> tuple[list[Entry], int]:
-    """Up to ``limit`` messages behind a line, as they read now, and the number of the line up to which they go: the
-    last one, where the line behind which to read was lost with the server that had it.
+    """Up to ``limit`` messages behind a line, as they read now, and the number of the line they reach. After a failover
+    the line to read from may be lost; then that number is the last one there is.
     """
     entries: list[Entry] = []
     while len(entries) < limit:
@@ -78,7 +78,7 @@ def read_back(
 
 
 def messages(connection: Connection, rows: ChatRows, log: PostgresOps, message_ids: Iterable[str]) -> dict[str, Entry]:
-    """Those of the messages that are known and shown, as they read now, by the ids that were asked for."""
+    """The messages that are known and shown, as they read now, by the ids that were asked for."""
     found: dict[str, tuple[int, Entry]] = {}
     for message_id, (seq, line) in rows.with_ids(connection, message_ids).items():
         entry = decode(line)
@@ -92,7 +92,7 @@ def messages(connection: Connection, rows: ChatRows, log: PostgresOps, message_i
 
 
 def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
-    """What was taken back, erased or edited behind a line."""
+    """What was recalled, erased or edited behind a line."""
     erased, hidden, edited = False, set[str](), set[str]()
     while True:
         head, found = rows.ops(connection, after, END, _PAGE)
@@ -119,13 +119,13 @@ def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
 
 
 def chats_with(connection: Connection, place: DatabaseAddress, query: str) -> list[str]:
-    """The chats in which a text stands somewhere."""
+    """The chats that contain a text."""
     found = connection.execute(place.sql(_CHATS_WITH), (json_fragment(query),)).fetchall()
     return [name.decode("utf-8", "surrogatepass") for (name,) in found]
 
 
 def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str, limit: int) -> list[Hit]:
-    """Messages whose text contains ``query`` now, the newest first."""
+    """Messages whose text contains ``query`` now, newest first."""
     hits: dict[str | int, Entry] = {}
     edited: set[str] = set()
     news, upto, needle = 0, END, json_fragment(query)
@@ -138,7 +138,7 @@ def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str,
             if entry is None or (key := entry["message_id"] or seq) in hits:
                 continue
             hits[key] = entry
-            # What was filled in from the platform's history stands behind newer messages: look past it.
+            # Messages filled in from the platform's history stand behind newer ones: read past them.
             news += entry.get("source") != "history"
             if news >= limit or len(hits) >= limit + LOOK_PAST:
                 break
@@ -191,7 +191,7 @@ def _shown(line: bytes, known: Ops) -> Entry | None:
 def _hit(
     connection: Connection, rows: ChatRows, log: PostgresOps, known: Ops, line: bytes, query: str, edited: set[str]
 ) -> Entry | None:
-    """The message that a line is or edits, when it is to be shown. ``edited``: those whose edits were met before."""
+    """The message that a line is or edits, when it is shown. ``edited``: messages whose edits were met before."""
     entry = decode(line)
     if entry is None or query not in entry["content"]:
         return None

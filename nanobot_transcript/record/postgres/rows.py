@@ -1,4 +1,4 @@
-"""The lines of one chat as rows: each question is one round trip and sees one moment, the chat's place included."""
+"""The lines of one chat as rows. Each query is one round trip and sees one moment, including the chat's head."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -38,8 +38,8 @@ JOIN nanobot.lines AS l ON l.chat = c.id AND l.seq = i.seq WHERE c.tag = %s AND 
 
 
 class Head(NamedTuple):
-    """Where a chat stands: its number, its last line, another ``epoch`` after lines were rewritten or removed, and up
-    to where lines were removed as a whole.
+    """Where a chat stands: its number, its last line, an ``epoch`` that changes when lines are rewritten or removed,
+    and up to where lines were removed as a whole.
     """
 
     chat: int
@@ -49,13 +49,13 @@ class Head(NamedTuple):
 
 
 class ChatRows:
-    """Questions about one chat. All need a connection, and a schema that is there."""
+    """Queries about one chat. All need a connection, and a schema that exists."""
 
     def __init__(self, place: DatabaseAddress, session_key: str) -> None:
         self.tag: str = tag_of(session_key)
         self.session_key: str = session_key
         self.channels: tuple[str, str] = place.channel("chat", self.tag), place.channel("signal", "messages")
-        """On which it is told that the chat has changed, and that any has."""
+        """NOTIFY channels: this chat has changed; any chat has changed."""
         self._place: DatabaseAddress = place
 
     def forward(self, connection: Connection, after: int, limit: int) -> tuple[Head | None, list[Row]]:
@@ -83,13 +83,13 @@ class ChatRows:
         return self._page(connection, _MATCHES_BACKWARD, upto=upto, limit=limit, needle=needle)
 
     def with_ids(self, connection: Connection, ids: Iterable[str]) -> dict[str, Row]:
-        """The line under each id that is known: a message's own, or the op that came before it."""
+        """The line under each known id: the message itself, or the op that came before it."""
         wanted = {id_of(each): each for each in ids}
         rows = connection.execute(self._place.sql(_WITH_IDS), (self.tag, list(wanted))).fetchall()
         return {wanted[bytes(digest)]: (seq, line) for digest, seq, line in rows}
 
     def head(self, connection: Connection) -> Head | None:
-        """Where the chat stands; None when nothing was ever said there."""
+        """Where the chat stands; None when nothing was ever said in it."""
         return self._page(connection, _ALL_FORWARD, after=END, limit=0)[0]
 
     def _page(self, connection: Connection, statement: str, **bound: Any) -> tuple[Head | None, list[Row]]:
@@ -100,5 +100,5 @@ class ChatRows:
 
 
 def id_of(key: str) -> bytes:
-    """What an id, or a mark beside ids, is called in the table of ids."""
+    """The key of an id, or of an index mark, in the table of ids."""
     return blake2b(well_formed(key).encode(), digest_size=16).digest()

@@ -55,7 +55,7 @@ class _Chat:
         self.ops: Final = PostgresOps(rows)
         self.reading: threading.Lock = threading.Lock()
         self.purged: Purges = NONE
-        """The purges of which this process knows."""
+        """The purges that this process knows of."""
 
 
 class PostgresTranscripts:
@@ -75,7 +75,7 @@ class PostgresTranscripts:
 
     @property
     def place(self) -> str:
-        """The database, for a person."""
+        """The database, as people write it."""
         return self._engine.place.name
 
     @property
@@ -113,7 +113,7 @@ class PostgresTranscripts:
         return self._engine.write(RECORD, self._identity, again=True)
 
     def known_identity(self) -> str:
-        """The same, where nothing may be written: empty where there is no record yet."""
+        """The same without writing: empty while there is no record yet."""
         return self._engine.read(RECORD, self._identity, "")
 
     def _identity(self, connection: Connection) -> str:
@@ -123,7 +123,7 @@ class PostgresTranscripts:
     def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
         """See ``FarBackend.write_many``."""
         for line in lines:
-            encode(line)  # what can never be recorded is refused before anything is
+            encode(line)  # refuse what can never be recorded before anything is written
         chat = self._chat(session_key)
         while True:
             left = self._left(chat, lines, clock_ms)
@@ -135,9 +135,7 @@ class PostgresTranscripts:
             chat.purged = self._read(lambda connection: purges(connection, self._engine.place, chat.rows.tag), NONE)
 
     def _write_all(self, session_key: str, lines: Sequence[Entry], purge: int) -> list[bool] | None:
-        """True for each of the lines that was new; None when there was another purge meanwhile, and nothing is
-        written.
-        """
+        """True for each new line; None, with nothing written, when there was another purge meanwhile."""
         about = self.messages_with(session_key, lines)
         about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
         cut = runs([(line, id_keys(line), barring_of(line, about)) for line in lines])
@@ -157,7 +155,7 @@ class PostgresTranscripts:
         return [met is None for met in known]
 
     def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: float) -> list[Entry | None]:
-        """What the purges since it was received have left of each line."""
+        """What is left of each line after the purges since it was received."""
         if not chat.purged.purges:
             return list(lines)
         ago = [clock_ms - line.get("rts", 0) for line in lines]
@@ -178,7 +176,7 @@ class PostgresTranscripts:
         return left
 
     def _written(self, session_key: str, line: Entry, barring: list[str], max_wait: float | None) -> Entry | None:
-        """What stood there already; None when the line was written."""
+        """The line that was there already; None when this one was written."""
         keys = id_keys(line)
         joined = _joined(keys)
         bound = (
@@ -200,7 +198,9 @@ class PostgresTranscripts:
     def append_all(
         self, connection: Connection, session_key: str, run: "list[_Keyed]", purge: int
     ) -> list[bytes | None]:
-        """Record the lines of a run within a transaction: for each what stood there already, None where it is new."""
+        """Record the lines of a run within a transaction: for each the line that was there already, None when it was
+        written.
+        """
         bound = (
             *self._whither(session_key),
             [encode(line)[:-1] for line, _, _ in run],
@@ -224,7 +224,7 @@ class PostgresTranscripts:
         return self.segment_bytes, f"{max(1, int(wait * 1000))}ms"
 
     def messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
-        """The messages that edits among these lines are about, by the ids by which they name them."""
+        """The messages that edits among these lines are about, by the ids that the edits use."""
         targets = {cast("str", line.get("target")) for line in lines if line.get("op") == "edit"}
         if not targets:
             return {}
@@ -234,7 +234,7 @@ class PostgresTranscripts:
         return {target: entry for target, entry in decoded.items() if not is_op(entry)}
 
     def _meet(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
-        """Write what this message has more than the one that was met there."""
+        """Write what this message adds to the one that is there."""
         edit = upgrade(known, entry)
         if edit is not None:
             target = cast("str", edit.get("target"))
@@ -243,13 +243,15 @@ class PostgresTranscripts:
             self._say_conflict(session_key, known, entry)
 
     def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
-        """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
+        """Log once per chat that two platforms, or a broken sender, use the same ids. An overheard copy is no
+        conflict.
+        """
         overheard = entry.get("source") in OVERHEARD or known.get("source") in OVERHEARD
         if overheard or session_key in self._conflicts:
             return
         self._conflicts.add(session_key)
         logger.warning(
-            "%s: message %s was recorded from %s and came again from %s; the first one stays",
+            "%s: message id %s came from %s and again from %s; the first message is kept",
             session_key,
             entry["message_id"],
             known["sender"],
@@ -318,7 +320,7 @@ class PostgresTranscripts:
         hits: list[Hit] = []
         for key in keys:
             chat = self._chat(key)
-            ops = PostgresOps(chat.rows)  # a long search must not hold up the reads of others
+            ops = PostgresOps(chat.rows)  # its own, so that a long search does not hold up other reads
 
             def look(connection: Connection, chat: _Chat = chat, ops: PostgresOps = ops) -> list[Hit]:
                 return reader.search(connection, chat.rows, ops, query, limit)
@@ -372,7 +374,7 @@ class PostgresTranscripts:
             self._chats.clear()
 
     def after_fork(self) -> None:
-        """In a forked child: another thread of the parent may have held a lock."""
+        """In a forked child: a thread of the parent may have held a lock."""
         self._guard = threading.Lock()
         self._chats.clear()
 
@@ -397,11 +399,11 @@ class PostgresTranscripts:
 
 
 class _PurgedError(Exception):
-    """There was a purge of which this process did not know."""
+    """There was a purge that this process did not know of."""
 
 
 _Keyed = tuple[Entry, list[str], list[str]]
-"""A line, the keys under which it is known, and those of which none may be there for it to be written."""
+"""A line, its keys, and the keys that bar it: when one of those exists it is not written."""
 
 
 def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
@@ -417,7 +419,9 @@ def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
 
 
 def runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
-    """Cut where a line may be barred by an earlier one: the server looks once for all lines of a run."""
+    """Split the lines where one may be barred by an earlier one: the server checks all lines of a run before writing
+    any.
+    """
     runs: list[list[_Keyed]] = []
     met: set[str] = set()
     for line in lines:

@@ -1,4 +1,4 @@
-"""The newest messages of a chat, kept ready: asking again costs one round trip, also after somebody has said more."""
+"""The newest messages of a chat, kept in memory: asking again costs one round trip, even when there are new ones."""
 
 import threading
 from typing import Final
@@ -14,7 +14,7 @@ from nanobot_transcript.store.lines.order import SLACK
 __all__ = ["PostgresWindow"]
 
 _NEWS: Final = 500
-"""So many new lines are taken in; when there are more, it is begun anew."""
+"""When there are more new lines than this, start over instead of adding them."""
 
 
 class PostgresWindow:
@@ -53,10 +53,10 @@ class PostgresWindow:
             self._rebuild(connection, count)
 
     def _extended(self, rows: list[Row]) -> bool:
-        """Take in what was appended since; False when it is time to begin anew."""
+        """Add what was appended since; False when it is better to start over."""
         if len(rows) >= _NEWS:
             return False
-        epoch, self._epoch = self._epoch, -1  # what was taken in half is read again
+        epoch, self._epoch = self._epoch, -1  # if this fails half way, everything is read again
         for seq, line in rows:
             entry = decode(line)
             if entry is None:
@@ -94,14 +94,14 @@ class PostgresWindow:
         self._epoch, self._depth, self._began_with = epoch, depth, len(self._messages)
 
     def _take(self, read: list[tuple[int, Entry]], depth: int) -> int:
-        """Put what was read backwards in order; how many messages there are to show, at most ``depth``."""
+        """Put what was read backwards in order; returns how many messages there are to show, at most ``depth``."""
         self._messages = ShownMessages()
-        # What is only a part of another message must be known before it can pass for a first copy of it.
+        # Ops first: that a message is only a part of another one must be known before it passes for a first copy.
         for seq, entry in sorted(read, key=lambda line: (not is_op(line[1]), line[0])):
             self._messages.add((seq,), entry)
         return len(self._messages.newest(depth))
 
 
 def _is_news(entry: Entry) -> bool:
-    """False for what may stand behind newer messages, because it was filled in from the platform's history."""
+    """False for a message filled in from the platform's history, which may stand behind newer ones."""
     return not is_op(entry) and entry.get("source") != "history"

@@ -1,4 +1,4 @@
-"""Reading a whole transcript to say how it is."""
+"""Reading a whole transcript to report its condition."""
 
 import os
 import stat

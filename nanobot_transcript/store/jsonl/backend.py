@@ -53,9 +53,9 @@ class _Chat:
         self.copies: Copies = Copies(segments)
         self.reading: threading.Lock = threading.Lock()
         self.searching: threading.Lock = threading.Lock()
-        """A long search must not hold up the reads of others."""
+        """Held for searches alone, so that a long one does not hold up other reads."""
         self.used: bool = True
-        """Since it was last looked for a chat to close."""
+        """Since the last search for a chat to close."""
 
     def close(self) -> None:
         self.log.close()
@@ -91,17 +91,17 @@ class JsonlBackend:
         return str(self._layout.base)
 
     def in_bulk(self) -> JsonlBulk:
-        """The same transcripts for who carries them as a whole."""
+        """The same transcripts, for moving them as a whole."""
         return JsonlBulk(self._layout, self._segment_bytes, self._syncer)
 
     @property
     def blocking(self) -> bool:
-        """False: reading takes microseconds, or searches long, and then in a thread anyway."""
+        """False: a read takes microseconds; a search takes long, and runs in a thread anyway."""
         return False
 
     @property
     def append_blocks(self) -> bool:
-        """True when every append waits for the disk."""
+        """True when every append waits for the disk (fsync ``always``)."""
         return self._syncer.policy == "always"
 
     # -- writing
@@ -140,15 +140,17 @@ class JsonlBackend:
         return self._chat(session_key).log.write(line, [], None) is None
 
     def _apply_edit(self, log: ChatLog, edit: Entry, ids: list[str], max_wait: float | None) -> bool:
-        """``ids``: every id of the message, by each of which it may have been hidden."""
+        """``ids``: every id of the message; any of them may have been hidden."""
         return log.write(edit, edit_keys(edit, cast("str", edit.get("target")), ids), max_wait) is None
 
     def flush(self, session_key: str, timeout: float) -> bool:
-        """True: what is written is there for everybody."""
+        """True at once: what was written can be read by everybody."""
         return True
 
     def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
-        """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
+        """Log once per chat that two platforms, or a broken sender, use the same ids. An overheard copy is no
+        conflict.
+        """
         overheard = entry.get("source") in OVERHEARD or known.get("source") in OVERHEARD
         if overheard or session_key in self._conflicts:
             return
@@ -156,7 +158,7 @@ class JsonlBackend:
         same = known["sender"] == entry["sender"]
         first, again = (f"{one['sender']} ({one['role']})" if same else one["sender"] for one in (known, entry))
         logger.warning(
-            "%s: message %s was recorded from %s and came again from %s; the first one stays",
+            "%s: message id %s came from %s and again from %s; the first message is kept",
             session_key,
             entry["message_id"],
             first,
@@ -239,7 +241,7 @@ class JsonlBackend:
         return not _measure([layout.active(stem), *(layout.closed(stem, n) for n in layout.closed_numbers(stem))])[0]
 
     def _refuse_nameless(self) -> None:
-        """A transcript whose session key was lost with the hidden folder cannot be gone through with the others."""
+        """A transcript whose session key was lost with the hidden folder cannot be included in work on all chats."""
         files = self._layout.files().items()
         nameless = [stem for stem, paths in files if key_of(self._layout, stem) is None and _measure(paths)[0]]
         if nameless:
@@ -350,7 +352,7 @@ class JsonlBackend:
         return chat
 
     def _take_idle(self) -> _Chat:
-        """The chat that has been left alone for longest, more or less: who was used meanwhile gets a second chance."""
+        """A chat that has not been used for long, to be closed (second-chance order)."""
         while True:
             session_key, chat = self._chats.popitem(last=False)
             if not chat.used:
@@ -366,7 +368,7 @@ class JsonlBackend:
     def _and_tell(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:
         """Erase, then write the line that tells every reader to forget what it remembers.
 
-        A note stands until that line is written, so that a process killed in between leaves it to the next one.
+        A note on disk stands until that line is written: if this process is killed in between, the next one writes it.
         """
         note = self._layout.unsaid(chat.segments.stem)
         unsaid = os.path.lexists(note)
@@ -382,14 +384,14 @@ class JsonlBackend:
 
 
 def _heal(chat: _Chat) -> None:
-    """A half line at the end is closed first, so that its text can go, too."""
-    with contextlib.suppress(StoreBusyError):  # what a process that stands still left there goes the next time
+    """Close a torn line at the end first, so that its text can be erased too."""
+    with contextlib.suppress(StoreBusyError):  # a stalled writer holds the lock; its torn line goes the next time
         if chat.log.is_torn():
             chat.log.heal()
 
 
 def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:
-    """Do it for every chat; what failed for one of them is raised when all others are done."""
+    """Run ``work`` for every chat; what failed is raised when all others are done."""
     failure: StoreError | None = None
     for key in session_keys:
         try:
@@ -402,7 +404,7 @@ def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:
 
 
 def _measure(paths: Iterable[str]) -> tuple[int, int]:
-    """How much the files of a chat hold (bytes), and when one was last written to (ms)."""
+    """The size of a chat's files (bytes), and when one was last written to (ms)."""
     size, last = 0, 0.0
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""The newest messages of a chat, kept ready so that asking again costs one ``stat``."""
+"""The newest messages of a chat, kept in memory so that asking again costs one ``stat``."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ __all__ = ["JsonlWindow"]
 
 
 _INTERRUPTED: Final = 1 << 62
-"""No file is so long: what was taken in half is read again from the beginning."""
+"""An impossible file size: after an interrupted update everything is read again."""
 
 
 class JsonlWindow:
@@ -60,7 +60,7 @@ class JsonlWindow:
             return Page(entries, format_cursor(stem, place))
 
     def forget(self) -> None:
-        """After a fork: another thread of the parent may have held the mutex."""
+        """After a fork: a thread of the parent may have held the mutex."""
         self._mutex = threading.Lock()
         self._reset()
 
@@ -93,7 +93,7 @@ class JsonlWindow:
         self._rebuild(count)
 
     def _extend(self, segment: OpenSegment, size: int) -> bool:
-        """Take in what was appended since; False when it is time to begin anew."""
+        """Add what was appended since; False when it is better to start over."""
         end = complete_end(segment.descriptor, size)
         start, self._end = self._end, _INTERRUPTED
         for offset, line in lines_between(segment.descriptor, start, end):
@@ -145,10 +145,12 @@ class JsonlWindow:
                     yield _entries(number, offset, block)
 
     def _take(self, blocks: list[list[tuple[SegmentPosition, Entry]]], depth: int) -> int:
-        """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
+        """Put blocks that were read backwards in order; returns how many messages there are to show, at most
+        ``depth``.
+        """
         self._messages = ShownMessages()
         lines = [line for block in reversed(blocks) for line in block]
-        # What is only a part of another message must be known before it can pass for a first copy of it.
+        # Ops first: that a message is only a part of another one must be known before it passes for a first copy.
         for place, entry in sorted(lines, key=lambda line: not is_op(line[1])):
             self._messages.add(place, entry)
         return len(self._messages.newest(depth))
@@ -171,5 +173,5 @@ def _entries(number: int, offset: int, block: bytes) -> list[tuple[SegmentPositi
 
 
 def _is_news(entry: Entry) -> bool:
-    """False for what may stand behind newer messages, because it was filled in from the platform's history."""
+    """False for a message filled in from the platform's history, which may stand behind newer ones."""
     return not is_op(entry) and entry.get("source") != "history"

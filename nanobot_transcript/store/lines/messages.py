@@ -1,4 +1,4 @@
-"""The messages of a stretch of a transcript as readers are shown them."""
+"""The messages of a part of a transcript as readers see them."""
 
 from bisect import insort
 from operator import itemgetter
@@ -21,7 +21,7 @@ _Key = tuple[float, int, int]
 
 
 class ShownMessages:
-    """Messages in the order in which they are shown, each once, and what other lines say about them."""
+    """Messages in the order in which they are shown, each once, with the edits and recalls about them."""
 
     def __init__(self) -> None:
         self._ordered: list[tuple[_Key, Entry]] = []
@@ -34,7 +34,7 @@ class ShownMessages:
         return len(self._ordered)
 
     def add(self, position: Position, entry: Entry) -> None:
-        """Take in the next line of the transcript."""
+        """Add the next line of the transcript."""
         if is_op(entry):
             self._ops.note(position, entry)
             return
@@ -61,5 +61,5 @@ class ShownMessages:
 
 
 def brief(entry: Entry) -> RecentMessage:
-    """What ``get_recent`` gives of an entry."""
+    """An entry in the form that ``get_recent`` returns."""
     return {"role": entry["role"], "content": entry["content"], "sender": entry["sender"]}
