@@ -1,7 +1,7 @@
-"""Where the files of a record lie.
+"""Where the files of a record are.
 
 ``<stem>.jsonl`` is the active segment of a chat, ``<stem>.000001.jsonl`` a closed one; everything else is in the hidden
-folder ``.state``. Looking creates nothing.
+folder ``.state``. Reading creates nothing.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ __all__ = ["STATE_FOLDER", "UNSAFE", "Layout", "make_folders", "stem_of"]
 STATE_FOLDER: Final = ".state"
 _ID_TABLE_SUFFIX: Final = ".ids"
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
-"""What a file name does not take over from the key of a chat."""
+"""Characters of a session key that a file name must not have."""
 _CLOSED = re.compile(r"\.(\d{6,})\.jsonl\Z")
 _SETTLED_NS: Final = 2_000_000_000
-"""A folder that was changed later than this ago may change again without its time of change showing it."""
+"""For so long after a change, a folder may change again without getting another time stamp."""
 
 
 def stem_of(session_key: str) -> str:
@@ -36,10 +36,11 @@ def stem_of(session_key: str) -> str:
 
 
 def make_folders(base: Path, *below: Path) -> None:
-    """Make ``base`` and, below it, folders with all between, where they are missing: for nobody else (0700).
+    """Create ``base`` and the folders ``below`` it, with all in between, where missing: readable only by the user
+    (0700).
 
-    What is above ``base`` is made as others make folders. Raises UnsafePathError for a link below ``base``, and other
-    StoreErrors.
+    Folders above ``base`` get the usual mode. Raises UnsafePathError for a link below ``base``, and other StoreError
+    kinds.
     """
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +71,7 @@ class Layout:
         self._listing: tuple[tuple[int, int, int], dict[str, list[int]]] | None = None
 
     def create(self) -> None:
-        """Make the folders (0700) where they are missing."""
+        """Create the folders (0700) where they are missing."""
         make_folders(self.base, self.index, self.locks)
 
     def active(self, stem: str) -> str:
@@ -95,11 +96,11 @@ class Layout:
         return str(self.index / f"{stem}.erase")
 
     def unsaid(self, stem: str) -> str:
-        """Stands while text is gone or going that readers have not been told to forget."""
+        """Exists while an erasure is going on or done that readers have not been told about."""
         return str(self.index / f"{stem}.unsaid")
 
     def purged(self, stem: str) -> str:
-        """When something was last purged."""
+        """Its time tells when something was last purged."""
         return str(self.index / f"{stem}.purged")
 
     def erased(self, stem: str) -> str:
@@ -107,12 +108,12 @@ class Layout:
         return str(self.index / f"{stem}.erased")
 
     def lock(self, stem: str, purpose: str) -> str:
-        """A lock file for work that is not on the append path."""
+        """A lock file for work off the append path."""
         return str(self.locks / f"{stem}.{purpose}.lock")
 
     def listed_numbers(self, stem: str) -> list[int]:
-        """Like ``closed_numbers``, but for readers of many chats: as long as the folder stays as it was, one look at it
-        serves all of them. Whoever writes needs what is there at this moment.
+        """Like ``closed_numbers``, for readers of many chats: one listing of the folder serves all of them while it is
+        unchanged. Writers need the state at this moment and must use ``closed_numbers``.
         """
         try:
             status = os.stat(self.base)
@@ -147,7 +148,7 @@ class Layout:
         return sorted(numbers)
 
     def files(self) -> dict[str, list[str]]:
-        """The paths of each chat's files, by stem in the order of names; one look at the folder for all of them."""
+        """The paths of each chat's files, by stem in the order of names, from one listing of the folder."""
         try:
             names = os.listdir(self.base)
         except FileNotFoundError:

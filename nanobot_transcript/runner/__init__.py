@@ -1,4 +1,4 @@
-"""Our own host: any mind in a group chat, with the shared record, the gate, the guard and the claim."""
+"""Our own host: any kind of agent in a group chat, with the shared record, the gate, the loop guard and the claim."""
 
 from nanobot_transcript.conversation.ports import (
     CardAction,

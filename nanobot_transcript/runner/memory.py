@@ -1,4 +1,4 @@
-"""What an agent remembers by itself: private chats, and everything when there is no shared record."""
+"""An agent's own memory: private chats, and all chats when there is no shared record."""
 
 from collections import OrderedDict, deque
 from dataclasses import KW_ONLY, dataclass, field
@@ -14,7 +14,7 @@ _ENTRIES: Final = 50
 
 @dataclass(eq=False, slots=True)
 class Sessions:
-    """The last entries of each chat, in memory; the chats that were quiet longest are forgotten first."""
+    """The last entries of each chat, in memory; the chats that have been quiet longest are forgotten first."""
 
     _: KW_ONLY
     chats: int = _CHATS
@@ -33,7 +33,7 @@ class Sessions:
             self._known.popitem(last=False)
 
     def forget(self, session_key: str, message_id: str) -> None:
-        """A message was taken back."""
+        """A message was recalled."""
         kept = [entry for entry in self.history(session_key) if entry.get("message_id") != message_id]
         if session_key in self._known:
             self._known[session_key] = deque(kept, maxlen=self.entries)

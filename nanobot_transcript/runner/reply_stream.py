@@ -1,4 +1,4 @@
-"""From a prompt to a delivered answer: shown while it is being written, taken back when it does not come to an end."""
+"""From a prompt to a delivered answer: shown while it is being written, taken back if it fails."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -19,7 +19,9 @@ __all__ = ["AnswerLimits", "Replies", "Said"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """How long an answer may take (seconds), whatever the responder's own limit, and how many characters it has."""
+    """How long an answer may take (seconds), whatever the responder's own limit, and how many characters it may
+    have.
+    """
 
     seconds: float = 600.0
     characters: int = 50_000
@@ -34,7 +36,7 @@ class Said(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Replies:
-    """Lets a responder answer and hands the answer to the bus."""
+    """Lets a responder answer and gives the answer to the bus."""
 
     responder: Responder
     bus: MessageBus
@@ -45,8 +47,8 @@ class Replies:
     async def reply(self, message: OutboundMessage, prompt: Prompt) -> Said | None:
         """Fill ``message`` with the answer and deliver it. None when there is none.
 
-        Raises WithheldError when it may not be sent, ResponderError, DeliveryError and PlatformError; then nothing
-        stands in the chat.
+        Raises WithheldError when it may not be sent, ResponderError, DeliveryError and PlatformError; then nothing is
+        left in the chat.
         """
         text = LiveText()
         sending: asyncio.Task[SentMessage] | None = None
@@ -54,7 +56,7 @@ class Replies:
             async with aclosing(_pieces(self.responder, prompt, self.limits)) as said:
                 async for piece in said:
                     text.add(piece)
-                    if sending is not None and sending.done():  # it failed: nobody shows what is still to come
+                    if sending is not None and sending.done():  # it failed, so nothing further would be shown
                         break
                     if self.stream and sending is None and text.text.strip():
                         sending = asyncio.get_running_loop().create_task(self.bus.deliver(message, text))
@@ -77,14 +79,16 @@ class Replies:
 
 
 async def _take_back(text: LiveText, sending: "asyncio.Task[SentMessage] | None", error: BaseException) -> None:
-    """Tell whoever shows the text that it is none, and wait until that is done."""
+    """Tell the channel that the text is not an answer, and wait until it is removed."""
     text.fail(error if isinstance(error, TranscriptError) else ResponderError("The answer was interrupted."))
     if sending is not None:
         await asyncio.gather(sending, return_exceptions=True)
 
 
 async def _pieces(responder: Responder, prompt: Prompt, limits: AnswerLimits) -> AsyncGenerator[str]:
-    """The answer as it comes. Raises ResponderError when it is too long, ResponderTimeoutError when it is late."""
+    """The answer as it comes. Raises ResponderError when it is too long, ResponderTimeoutError when it takes
+    too long.
+    """
     deadline = asyncio.get_running_loop().time() + limits.seconds
     answer, length = responder.respond(prompt), 0
     try:

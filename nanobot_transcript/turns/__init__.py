@@ -1,7 +1,7 @@
 """Taking turns: who may answer, derived from the shared record by every process alike.
 
-The loop guard bounds what bots say to each other, an owner answers what goes on in a thread, a claim picks one of
-several, and a relay lets bots hear each other. ``Lease`` and ``Budget`` are what processes need in order to agree.
+The loop guard limits what bots say to each other, an owner answers in its thread, a claim picks one of several bots,
+and a relay lets bots hear each other. ``Lease`` and ``Budget`` are what processes need in order to agree.
 """
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease, new_holder

@@ -1,4 +1,4 @@
-"""Leases in files: atomic between the processes of one machine, and free again when a holder's time is up."""
+"""Leases in files: atomic between the processes of one machine, and free again when they expire."""
 
 from math import isfinite
 from pathlib import Path
@@ -19,8 +19,8 @@ _END: Final = 2**62
 class FileLease:
     """``Lease`` in the folder ``.state/locks/leases`` of a store.
 
-    ``wait`` bounds (seconds) what a call may wait for another process's call; StoreBusyError after that. Keep it short
-    on an event loop. Times are the file system's, unless there is a ``clock``: those of the processes may differ.
+    ``wait`` (seconds) bounds the wait for another process's call; StoreBusyError after that. Keep it short on an event
+    loop. Times are the file system's unless a ``clock`` is given, because the clocks of processes may differ.
     """
 
     def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock | None = None) -> None:
@@ -32,14 +32,14 @@ class FileLease:
         return False
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
-        """See ``Lease.acquire``. Raises ConfigError for a ``ttl`` that is no sensible time."""
+        """See ``Lease.acquire``. Raises ConfigError for an invalid ``ttl``."""
         _check(ttl)
         with self._files.change(name) as (drawer, key):
             now = self._files.now(name)
-            held = _grant(name, drawer.facts.get(key))  # None, too, for what no version of this program writes
+            held = _grant(name, drawer.facts.get(key))  # also None for an entry that no version of this program writes
             if held is not None and _is_live(drawer.facts[key], now):
                 return None
-            # Microseconds: should the file be lost, the numbers still go on from a higher one.
+            # Microseconds since 1970: if the file is lost, new tokens are still larger than the old ones.
             drawer.last = token = max(drawer.last + 1, int(now * 1e6))
             holder = well_formed(holder)[:LONGEST_HOLDER]
             drawer.facts[key] = {"holder": holder, "token": token, "expires": now + ttl, "ttl": ttl}
@@ -47,7 +47,7 @@ class FileLease:
             return Grant(name, holder, token, now + ttl, held.holder if held else None)
 
     def renew(self, grant: Grant, ttl: float) -> Grant | None:
-        """See ``Lease.renew``. Raises ConfigError for a ``ttl`` that is no sensible time."""
+        """See ``Lease.renew``. Raises ConfigError for an invalid ``ttl``."""
         _check(ttl)
         with self._files.change(grant.name) as (drawer, key):
             fact = drawer.facts.get(key)
@@ -76,7 +76,7 @@ class FileLease:
 
 
 def _is_live(fact: dict[str, Any], now: float) -> bool:
-    # More time left than was ever given: the clock was set back, and waiting for it could take for ever.
+    # More time left than was ever granted means that the clock was set back; waiting for it could take forever.
     return now < fact["expires"] <= now + min(fact["ttl"], LONGEST_TTL) + _SLACK
 
 

@@ -1,4 +1,4 @@
-"""Which processes live: each holds a lock on a file of its own, which the kernel frees when the process ends."""
+"""Which processes are alive: each holds a lock on its own file, which the kernel frees when the process ends."""
 
 import contextlib
 import fcntl
@@ -18,7 +18,7 @@ __all__ = ["FileProcesses"]
 
 
 class FileProcesses:
-    """``Processes`` in the folder ``base / name``. Nothing is made before the first ``join``."""
+    """``Processes`` in the folder ``base / name``. Creates nothing before the first ``join``."""
 
     def __init__(self, base: Path, name: str) -> None:
         self._base: Path = base
@@ -46,7 +46,7 @@ class FileProcesses:
         if other == self._id:
             return True
         if not is_id(other):
-            return False  # no ``join`` gives such an id; as a path it may lead anywhere
+            return False  # ``join`` never returns such an id, and as a path it could lead anywhere
         path = self._folder / other
         try:
             return is_held(path)
@@ -57,7 +57,7 @@ class FileProcesses:
         """Remove the files of processes that have ended."""
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
-                with contextlib.suppress(OSError, StoreError):  # what was put there by others hinders nobody
+                with contextlib.suppress(OSError, StoreError):  # a foreign file in the folder does no harm
                     if not self.alive(path.name):
                         path.unlink(missing_ok=True)
 
@@ -78,4 +78,4 @@ class FileProcesses:
             with contextlib.suppress(FileNotFoundError):
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return descriptor
-            os.close(descriptor)  # tidied away by another process between the two calls
+            os.close(descriptor)  # another process removed it between the two calls

@@ -11,7 +11,6 @@ from nanobot_transcript.sql.postgres.engine import Connection
 
 __all__ = ["PRESENT", "begin_reign"]
 
-"""In SQL: the server's time, in seconds since 1970."""
 PRESENT: Final = "(SELECT id FROM nanobot.reigns WHERE name = nanobot.reign())"
 """In SQL: the id of the current reign; NULL when nobody has noted it yet."""
 _IS_NOTED: Final = f"SELECT {PRESENT} IS NOT NULL"

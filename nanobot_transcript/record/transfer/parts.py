@@ -20,7 +20,6 @@ from nanobot_transcript.turns.relay import handed_as
 
 __all__ = ["DecisionsPart", "MarksPart", "MembersPart", "PartReport", "RecordPart"]
 
-"""A key in documents that a move has written; it is gone once anybody else writes the document."""
 _MOST_HANDED: Final = 100
 _PATIENCE: Final = 30.0
 _CLOCKS_DIFFER: Final = 900_000

@@ -13,7 +13,9 @@ from nanobot_transcript.entry import Entry
 __all__ = ["MOVED", "Checked", "Waypoint", "is_same", "known_by", "order_of", "said_as"]
 
 MOVED: Final = "moved"
-"""The kind of the marks that a move keeps."""
+"""The kind of a move's own marks. Also a key in every mark that a move has copied: the digest of the copy. It is gone
+as soon as anybody else writes the mark.
+"""
 
 _STEPS: Final = 64
 
