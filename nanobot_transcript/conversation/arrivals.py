@@ -187,7 +187,7 @@ class Arrivals:
         is_first = self._is_first(key)
         failure = _attempt(lambda: taken.append(record_entry(store, key, entry, _LONGEST_WAIT)), _NOT_RECORDED)
         if is_first:  # only now: the history has this message too, with less detail, and must not record it first
-            self._aside(store, partial(self._tell_first, store, key, entry, heard_ms))
+            self._in_background(store, partial(self._tell_first, store, key, entry, heard_ms))
         return replace(message, recorded=bool(taken)), failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
@@ -232,7 +232,7 @@ class Arrivals:
             self._known.add(key)
         return not known
 
-    def _aside(self, store: GroupTranscriptStore, work: Callable[[], object]) -> None:
+    def _in_background(self, store: GroupTranscriptStore, work: Callable[[], object]) -> None:
         """Run work that reads the record: now, or in the background where that may take long, because the caller must
         not wait.
         """

@@ -177,7 +177,7 @@ class Recorder:
             stopping = await _cancelled(asyncio.sleep(delay))
             last = stopping or attempt == len(self.delays)
             try:
-                await _at_last(write, hop_of) if last else await write(hop_of)
+                await _last_attempt(write, hop_of) if last else await write(hop_of)
             except StoreError as error:
                 failure = f"{error} {error.hint}"
                 if last:
@@ -187,7 +187,7 @@ class Recorder:
         logger.error("A message was delivered but could not be recorded: %s", failure)
 
 
-async def _at_last(write: Callable[[HopOf | None], Awaitable[None]], hop_of: HopOf | None) -> None:
+async def _last_attempt(write: Callable[[HopOf | None], Awaitable[None]], hop_of: HopOf | None) -> None:
     """The last attempt: when the record cannot be read, write without what would be looked up there."""
     try:
         await write(hop_of)

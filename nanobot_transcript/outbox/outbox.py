@@ -248,7 +248,7 @@ class Outbox:
         self.close()
 
     def _offer(self, offer: offers.Offer | None, max_wait: float | None) -> bool:
-        database = self._database if max_wait is None else self._in_a_hurry(max_wait)
+        database = self._database if max_wait is None else self._impatient(max_wait)
         if offer is None or not database.read(lambda db: replies.is_wanted(db, offer), False):
             return False
         return self._told(database, lambda db: replies.keep(db, offer))
@@ -261,7 +261,7 @@ class Outbox:
         self._signals.tell(_SIGNAL)
         return result
 
-    def _in_a_hurry(self, max_wait: float) -> Database:
+    def _impatient(self, max_wait: float) -> Database:
         """A connection of its own: on the shared one, another thread may be waiting longer for its transaction."""
         return self._hurried.setdefault(max_wait, self._opened(max_wait))
 

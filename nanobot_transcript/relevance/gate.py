@@ -217,14 +217,14 @@ class RelevanceGate:
         most = max(score for at, score in scores.items() if at != seen.speaker or at == seen.me)
         first = mine >= most
         nearly = mine >= _NEARLY * most
-        alone = self._alone(case, seen, scores, mine, most, is_awaited=awaited)
+        alone = self._by_score(case, seen, scores, mine, most, is_awaited=awaited)
         if self.judge is not None and nearly and options.judge_from <= mine < options.judge_below:
             is_open = alone.open or _is_open(seen)
             undecided = _decided(case, None, Reason.UNDECIDED, mine, Stage.SCORE, is_open=is_open, first=first)
             return replace(undecided, alone=alone.respond)
         return alone
 
-    def _alone(
+    def _by_score(
         self, case: Case, seen: Observation, scores: Mapping[int, float], mine: float, most: float, *, is_awaited: bool
     ) -> Decision:
         """What the scores decide when no judge is asked."""
@@ -290,12 +290,12 @@ class RelevanceGate:
                 answer = await judge(question)
         except TimeoutError:
             if limit.expired():  # otherwise the judge itself timed out
-                self._came_late()
+                self._judge_was_late()
             return None
         self._late = 0
         return (answer,)
 
-    def _came_late(self) -> None:
+    def _judge_was_late(self) -> None:
         self._late += 1
         if self._late >= _LATE_IN_A_ROW:
             self._rested_at = asyncio.get_running_loop().time() + _REST

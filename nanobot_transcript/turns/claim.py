@@ -153,11 +153,13 @@ class Claim:
         if not self._lease.blocking:
             with suppress(StoreBusyError):
                 return self._renewed()
+        # Half of it, so that a send that starts now can end before the lease runs out.
         return self.is_ours and time.monotonic() - self._renewed_at < self._limits.ttl / 2
 
     def _renewed(self) -> bool:
         if self.grant is None or not self.open:
             return False
+        # Taken before the call, because the lease may run from its beginning.
         at = time.monotonic()
         self.grant = self._lease.renew(self.grant, self._limits.ttl)
         self._renewed_at = at

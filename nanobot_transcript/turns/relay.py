@@ -82,7 +82,7 @@ class Relay:
         self._seen: Callable[[str], bool] = seen
         self._readable: Callable[[Entry], bool] | None = readable
         self._clock: Callable[[], float] = clock
-        self._is_deaf: bool = False
+        self._is_cut_off: bool = False
         """The record cannot be read, and that was logged."""
         self.on_stop: Callable[[str, Entry, str], None] = lambda session_key, entry, reason: None
         """Called with entries that the loop guard stopped, and why."""
@@ -98,9 +98,9 @@ class Relay:
                 async with aclosing(self._unread(session_key, place)) as unread:
                     async for entry in unread:
                         yield entry
-                        self._is_deaf = False
+                        self._is_cut_off = False
                 await self._change(session_key, place)
-                self._is_deaf = False
+                self._is_cut_off = False
             except StoreUnavailableError as error:
                 await self._wait_for_the_record(error)
 
@@ -125,17 +125,17 @@ class Relay:
         try:
             return [chat.session_key for chat in await self._store.chats()]
         except StoreUnavailableError as error:
-            self._say_deaf(error)
+            self._log_outage(error)
             return []
 
     async def _wait_for_the_record(self, error: StoreUnavailableError) -> None:
-        self._say_deaf(error)
+        self._log_outage(error)
         await asyncio.sleep(_LOOK_FOR_CHATS)
 
-    def _say_deaf(self, error: StoreUnavailableError) -> None:
+    def _log_outage(self, error: StoreUnavailableError) -> None:
         """Log it once, until the record can be read again."""
-        if not self._is_deaf:
-            self._is_deaf = True
+        if not self._is_cut_off:
+            self._is_cut_off = True
             logger.log(
                 level_of(error, logging.WARNING),
                 "%s cannot hear other bots, because the record cannot be read: %s %s",

@@ -23,8 +23,8 @@ Then = Callable[[Connection, str], None]
 """Runs in the same transaction, with the cursor behind the last line."""
 
 _PAGE: Final = 2000
-_UNWEIGHED: Final = 10_000
-_WEIGH: Final = "ANALYZE nanobot.lines, nanobot.ids"
+_UNANALYZED: Final = 10_000
+_ANALYZE: Final = "ANALYZE nanobot.lines, nanobot.ids"
 """Without statistics the planner takes every chat for a short one and reads all of it for one page. Autovacuum updates
 them about once a minute, too late for a move.
 """
@@ -68,8 +68,8 @@ class PostgresBulk:
         self._engine: Engine = engine
         self._transcripts: PostgresTranscripts = transcripts
         self._segment_bytes: int = transcripts.segment_bytes
-        self._unweighed: int = 0
-        self._weighed: int = 0
+        self._unanalyzed: int = 0
+        self._analyzed: int = 0
 
     # -- what there is
 
@@ -171,15 +171,15 @@ class PostgresBulk:
                 return end
 
         done = self._engine.write(RECORD, work)
-        self._weigh(len(lines))
+        self._analyze(len(lines))
         return done
 
-    def _weigh(self, more: int) -> None:
+    def _analyze(self, more: int) -> None:
         """Let the server update its statistics whenever the number of lines has doubled."""
-        self._unweighed += more
-        if self._unweighed >= max(_UNWEIGHED, self._weighed):
-            self._weighed, self._unweighed = self._weighed + self._unweighed, 0
-            self._engine.write(RECORD, lambda connection: connection.execute(self._sql(_WEIGH)), again=True)
+        self._unanalyzed += more
+        if self._unanalyzed >= max(_UNANALYZED, self._analyzed):
+            self._analyzed, self._unanalyzed = self._analyzed + self._unanalyzed, 0
+            self._engine.write(RECORD, lambda connection: connection.execute(self._sql(_ANALYZE)), again=True)
 
     def merge(self, session_key: str, lines: Sequence[Entry], then: Then) -> int:
         """Record the lines that are not known, and what they add to known ones, in one transaction.

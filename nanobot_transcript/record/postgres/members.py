@@ -91,7 +91,7 @@ class PostgresMembers(MemberDirectory):
     def _refresh(self) -> None:
         if _on_a_loop():
             if time.monotonic() - self._asked > _OFTEN:
-                self._behind()
+                self._in_background()
             return
         try:
             with self._sync:
@@ -111,16 +111,16 @@ class PostgresMembers(MemberDirectory):
                 return
             self._pending.append(change)
         if _on_a_loop():
-            self._behind()
+            self._in_background()
             return
         try:
             with self._sync:
                 self._exchange()
         except StoreError:
-            self._behind()  # the thread tries again
+            self._in_background()  # the thread tries again
             raise
 
-    def _behind(self) -> None:
+    def _in_background(self) -> None:
         """Have a thread do it."""
         self._asked = time.monotonic()
         with self._mutex:
@@ -159,7 +159,7 @@ class PostgresMembers(MemberDirectory):
             rows = self._engine.read(RECORD, self._rows, None)
             with self._mutex:
                 if rows is None:
-                    self._begin_anew()
+                    self._start_over()
                 elif rows:
                     self._take(rows)
 
@@ -200,7 +200,7 @@ class PostgresMembers(MemberDirectory):
                 _set(self._document, path, deepcopy(value))
             self._edition = edition
 
-    def _begin_anew(self) -> None:
+    def _start_over(self) -> None:
         """Start from nothing: the tables do not exist, or no longer."""
         if self._edition:
             self._document, self._known, self._edition = empty(), empty(), 0

@@ -177,7 +177,7 @@ class PostgresRecord(Record):
 
     def close(self) -> None:
         """See ``Record.close``. Waits only a few seconds for a server that does not answer."""
-        farewell = threading.Thread(target=self._say_farewell, name="postgres-farewell", daemon=True)
+        farewell = threading.Thread(target=self._flush_and_leave, name="postgres-farewell", daemon=True)
         farewell.start()
         farewell.join(_FAREWELL)
         self._members.close()
@@ -186,7 +186,7 @@ class PostgresRecord(Record):
             self._outbox.close()
         self._engine.close()
 
-    def _say_farewell(self) -> None:
+    def _flush_and_leave(self) -> None:
         """Write what is still waiting to be written, and be seen as ended."""
         try:
             if not (self._decisions.flush(_FLUSHES) and self.members.flush(_FLUSHES)):

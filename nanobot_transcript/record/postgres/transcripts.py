@@ -93,7 +93,7 @@ class PostgresTranscripts:
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
         known = self._written(session_key, entry, ids_of(entry), max_wait)
         if known is not None:
-            self._meet(session_key, entry, known, max_wait)
+            self._complete(session_key, entry, known, max_wait)
         return known is None
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
@@ -151,7 +151,7 @@ class PostgresTranscripts:
         known = [None if line is None else decode(line) for line in found]
         for line, met in zip(lines, known, strict=True):
             if met is not None and not is_op(line):
-                self._meet(session_key, line, met, None)
+                self._complete(session_key, line, met, None)
         return [met is None for met in known]
 
     def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: float) -> list[Entry | None]:
@@ -180,7 +180,7 @@ class PostgresTranscripts:
         keys = id_keys(line)
         joined = _joined(keys)
         bound = (
-            *self._whither(session_key),
+            *self._chat_arguments(session_key),
             encode(line)[:-1],
             is_op(line),
             joined,
@@ -202,7 +202,7 @@ class PostgresTranscripts:
         written.
         """
         bound = (
-            *self._whither(session_key),
+            *self._chat_arguments(session_key),
             [encode(line)[:-1] for line, _, _ in run],
             [is_op(line) for line, _, _ in run],
             [_joined(keys) for _, keys, _ in run],
@@ -215,7 +215,7 @@ class PostgresTranscripts:
             raise _PurgedError
         return row[0]
 
-    def _whither(self, session_key: str) -> tuple[str, bytes, str, str]:
+    def _chat_arguments(self, session_key: str) -> tuple[str, bytes, str, str]:
         chat = self._chat(session_key)
         return chat.rows.tag, session_key.encode("utf-8", "surrogatepass"), *chat.rows.channels
 
@@ -233,7 +233,7 @@ class PostgresTranscripts:
         decoded = {target: entry for target, (_, line) in found.items() if (entry := decode(line)) is not None}
         return {target: entry for target, entry in decoded.items() if not is_op(entry)}
 
-    def _meet(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
+    def _complete(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
         """Write what this message adds to the one that is there."""
         edit = upgrade(known, entry)
         if edit is not None:

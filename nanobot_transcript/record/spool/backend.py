@@ -156,13 +156,13 @@ class SpooledBackend:
     def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
         if max_messages <= 0:
             return []
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         if not ahead:
             return self._asked(lambda: self.far.get_recent(session_key, max_messages))
         return [brief(entry) for entry in self._recent(session_key, max_messages, ahead).entries]
 
     def recent(self, session_key: str, limit: int) -> Page:
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         return self._recent(session_key, limit, ahead)
 
     def _recent(self, session_key: str, limit: int, ahead: PendingLines) -> Page:
@@ -186,7 +186,7 @@ class SpooledBackend:
 
     def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
         wanted = list(dict.fromkeys(message_ids))
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         if not ahead:
             return self._asked(lambda: self.far.get_many(session_key, wanted))
         known = self._known_or_told(session_key, wanted, ahead)
@@ -204,7 +204,7 @@ class SpooledBackend:
             return {}
 
     def changes(self, session_key: str, after: str) -> Changes:
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         targets = ahead.ops.together(ahead.ops.hidden)
         whole = self._asked(lambda: self.far.get_many(session_key, targets)) if targets else {}
         changes = self._asked(lambda: self.far.changes(session_key, after))
@@ -213,8 +213,8 @@ class SpooledBackend:
 
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
         chats = self._spool.waiting_chats() if session_key is None else [session_key]
-        tails = {key: ahead for key in chats if (ahead := self._ahead(key))}
-        more = [hit for key, ahead in tails.items() for hit in self._found_ahead(query, key, ahead)]
+        tails = {key: ahead for key in chats if (ahead := self._pending(key))}
+        more = [hit for key, ahead in tails.items() for hit in self._pending_hits(query, key, ahead)]
         hits: list[Hit] = []
         for hit in self._asked(lambda: self.far.search(query, session_key, limit)):
             ahead = tails.get(hit.session_key)
@@ -226,7 +226,7 @@ class SpooledBackend:
         hits.sort(key=lambda hit: moment_of(hit.entry) or 0, reverse=True)
         return hits[:limit]
 
-    def _found_ahead(self, query: str, session_key: str, ahead: PendingLines) -> Iterator[Hit]:
+    def _pending_hits(self, query: str, session_key: str, ahead: PendingLines) -> Iterator[Hit]:
         """Messages of the tail, and messages of the record that the tail edits."""
         asked = [*ahead.ids, *ahead.edits]
         known = self._asked(lambda: self.far.get_many(session_key, asked))
@@ -246,7 +246,7 @@ class SpooledBackend:
         return sorted([*chats, *(Chat(key, size, now) for key in new if (size := self._spool.size_of(key)))])
 
     def scan(self, session_key: str) -> Iterator[Entry]:
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         if not ahead:
             yield from self._asked(lambda: self.far.scan(session_key))
             return
@@ -355,7 +355,7 @@ class SpooledBackend:
         if drainer is not None and not drainer.is_away:
             self._spool.wait(session_key, self.limits.read_seconds, lambda: drainer.is_away)
 
-    def _ahead(self, session_key: str) -> PendingLines:
+    def _pending(self, session_key: str) -> PendingLines:
         """The lines of a chat that are not handed on after a moment."""
         self._settle(session_key)
         return PendingLines(self._spool.tail(session_key))

@@ -121,6 +121,8 @@ class Drainer:
                 self._send(session_key, batch.lines)
             except InvalidEntryError:
                 self._send_singly(session_key, batch.lines)
+        # After sending: a kill in between hands the lines on twice, which ``write_many`` tolerates. The other way round
+        # would lose them.
         folder.move(session_key, batch.place)
         return batch.more
 
@@ -183,13 +185,13 @@ class Drainer:
         self._spool.give_back(job, 0.0)
         if not self._failures:
             self._since = time.monotonic()
-            self._say_kept(error)
+            self._log_outage(error)
             self._tell(str(error))
         self._failures += 1
         self._identity = ""  # when it comes back it may be another record
         return self._rest(self._pause(self._failures))
 
-    def _say_kept(self, error: Exception) -> None:
+    def _log_outage(self, error: Exception) -> None:
         if isinstance(error, AwayError):
             logger.info("Messages are kept in %s until the database is back", self._spool.base)
             return

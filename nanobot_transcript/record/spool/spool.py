@@ -225,7 +225,7 @@ class Spool:
 
     def tidy(self) -> None:
         """Remove folders that are finished, and look for what ended processes have left. Raises StoreError kinds."""
-        for folder in self._done_with():
+        for folder in self._finished():
             folder.drop()
         for slot, _ in self._emptied():
             slot.release()
@@ -233,10 +233,10 @@ class Spool:
             self._looked = time.monotonic()
             self._take_over()
 
-    def _done_with(self) -> list[Folder]:
+    def _finished(self) -> list[Folder]:
         """Folders that belong to no row any more."""
         with self.lock:
-            own = [folder for folder in self._folders if folder.is_done and self._may_go(folder)]
+            own = [folder for folder in self._folders if folder.is_done and self._is_removable(folder)]
             self._folders = [folder for folder in self._folders if folder not in own]
             if self._current in own:
                 self._current = None
@@ -244,7 +244,7 @@ class Spool:
             self._left = [(slot, [each for each in folders if each not in done]) for slot, folders in self._left]
         return own + done
 
-    def _may_go(self, folder: Folder) -> bool:
+    def _is_removable(self, folder: Folder) -> bool:
         limits = self.limits
         old = time.monotonic() - folder.born >= limits.folder_seconds
         return folder is not self._current or old or folder.size >= limits.folder_bytes

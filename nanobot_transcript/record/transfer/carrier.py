@@ -101,10 +101,10 @@ class Carrier:
                 return self._mirrored(standing) or self._joined(standing, report)
             return self._fresh(standing)
         if known.anew:
-            return self._anew(standing, known)
+            return self._start_over(standing, known)
         if standing.purged_ms > known.purged_ms and known.lines:
             if self._is_alone(known):
-                return self._anew(standing, known)
+                return self._start_over(standing, known)
             if there is None or there.purged_ms < standing.purged_ms:
                 report.outcome = "purged"
             return known
@@ -133,7 +133,7 @@ class Carrier:
         """True when the target has nothing but what was moved."""
         return waypoint.apart is None and self._target.transcripts.end(waypoint.chat) == waypoint.target
 
-    def _anew(self, standing: Standing, waypoint: Waypoint) -> Waypoint:
+    def _start_over(self, standing: Standing, waypoint: Waypoint) -> Waypoint:
         """Remove what was moved: nobody can tell which of it was purged in the source."""
         key = standing.session_key
         self._target.keep(replace(waypoint, anew=True))

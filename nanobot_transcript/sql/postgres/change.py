@@ -134,10 +134,12 @@ class RoomChange(Generic[_T]):
     def _keep(self, result: _T, statements: Statements) -> None:
         before = statements.answer_before
         token, changes = secrets.randbits(63), before["changes"] if before is not None else 0
+        # Set before COMMIT is sent: if the connection breaks from here on, only the token can tell the outcome.
         self._sent = _Sent(result, token, changes, time.monotonic() + _ASKED_FOR)
         try:
             told = statements.finish(*self._ledger.noting(token), "COMMIT")
         except psycopg.Error as error:
+            # The server answered: it has rolled back, so nothing is in doubt.
             if not is_lost(error):
                 self._sent = None
             raise
@@ -152,6 +154,7 @@ class RoomChange(Generic[_T]):
         """
         row = statements.ask(self._ledger.looking(sent.token))
         self.is_kept = row is not None and bool(row["kept"])
+        # After so many other changes a token that is missing may have been removed.
         if not self.is_kept and (row is None or row["changes"] - sent.changes > _REMEMBERED):
             raise self.unknown()
         return self.is_kept

@@ -255,7 +255,7 @@ class Engine:
                 refused = self._refused_since(began)
                 # The server may refuse one more connection, but one that is lent out now may come back.
                 if time.monotonic() - began > (_PATIENCE if self._lent or not refused else 0):
-                    raise (refused or self._not_had()) from error
+                    raise (refused or self._no_connection()) from error
                 continue
             except PoolClosed:
                 pool = self._opened()
@@ -275,7 +275,7 @@ class Engine:
         refused = self._refused
         return typed(refused[1], self.place) if refused is not None and refused[0] >= moment else None
 
-    def _not_had(self) -> StoreError:
+    def _no_connection(self) -> StoreError:
         """The error when no connection came in time, and none was refused."""
         if self._connecting:
             return AwayError(f"{self.place.name} does not answer.", hint=LOOK)
@@ -318,7 +318,7 @@ class Engine:
                 engine._connecting += 1
                 try:
                     made = super().connect(*args, **kwargs)
-                    engine._get_to_know(made)
+                    engine._check_server(made)
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
                     if isinstance(found := typed(error, engine.place), AwayError):
@@ -332,7 +332,7 @@ class Engine:
 
         return Told
 
-    def _get_to_know(self, connection: Connection) -> None:
+    def _check_server(self, connection: Connection) -> None:
         try:
             if not self.place.pooled and is_passed_on(connection):
                 connection.prepare_threshold = None

@@ -90,34 +90,34 @@ class _Reading:
 
     def read(self) -> _Node:
         """The whole expression."""
-        found = self._either(is_label=False)
+        found = self._or(is_label=False)
         if self._at < len(self._parts):
             raise ValueError("The expression goes on behind its end.")
         return found
 
-    def _either(self, *, is_label: bool) -> _Node:
-        return self._several("OR", lambda: self._both(is_label=is_label))
+    def _or(self, *, is_label: bool) -> _Node:
+        return self._operands("OR", lambda: self._and(is_label=is_label))
 
-    def _both(self, *, is_label: bool) -> _Node:
-        return self._several("AND", lambda: self._without(is_label=is_label))
+    def _and(self, *, is_label: bool) -> _Node:
+        return self._operands("AND", lambda: self._not(is_label=is_label))
 
-    def _without(self, *, is_label: bool) -> _Node:
-        return self._several("NOT", lambda: self._one(is_label=is_label))
+    def _not(self, *, is_label: bool) -> _Node:
+        return self._operands("NOT", lambda: self._term(is_label=is_label))
 
-    def _several(self, operator: str, read: Callable[[], _Node]) -> _Node:
+    def _operands(self, operator: str, read: Callable[[], _Node]) -> _Node:
         parts = [read()]
         while self._at < len(self._parts) and self._parts[self._at]["operator"] == operator:
             self._at += 1
             parts.append(read())
         return parts[0] if len(parts) == 1 else _Tree(operator, tuple(parts))
 
-    def _one(self, *, is_label: bool) -> _Node:
+    def _term(self, *, is_label: bool) -> _Node:
         part = self._parts[self._at]
         self._at += 1
         if part["columns"]:
-            return self._one(is_label=part["columns"] == self._label)
+            return self._term(is_label=part["columns"] == self._label)
         if part["sign"] == "(":
-            inner = self._either(is_label=is_label)
+            inner = self._or(is_label=is_label)
             self._at += 1
             return inner
         return _Phrase(tuple(words(part["phrase"])), bool(part["star"]), is_label)

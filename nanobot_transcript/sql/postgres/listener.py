@@ -204,6 +204,7 @@ class _Line:
             self._rest(pause)
             pause = min(2 * pause, _LATEST)
         with self._mutex:
+            # Under the mutex, so that ``rouse`` never writes to a closed descriptor, whose number may be in use again.
             os.close(self._awake)
             os.close(self._rouse)
 
@@ -260,6 +261,7 @@ class _Line:
             connection.execute(sql.SQL("UNLISTEN {}").format(sql.Identifier(channel)))
         for channel in wanted - listened:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        # Only after LISTEN: whatever was notified before is lost, so each listener has to look once from now on.
         for channel in (wanted - listened) | (anew & wanted):
             self._listener.tell(channel, None)
         return wanted

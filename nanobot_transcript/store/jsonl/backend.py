@@ -272,7 +272,9 @@ class JsonlBackend:
                 if not senders and before_ms is None:
                     report = self._remove(chat)
                 else:
-                    report = self._and_tell(chat, partial(maintenance.purge_lines, chat.segments, senders, before_ms))
+                    report = self._erase_and_announce(
+                        chat, partial(maintenance.purge_lines, chat.segments, senders, before_ms)
+                    )
                 maintenance.remember_purge(chat.segments)
             report.session_key = key
             reports.append(report)
@@ -295,7 +297,7 @@ class JsonlBackend:
                 return
             with maintenance.maintenance(chat.segments):
                 _heal(chat)
-                report = self._and_tell(chat, partial(maintenance.apply_retention, chat.segments, retention))
+                report = self._erase_and_announce(chat, partial(maintenance.apply_retention, chat.segments, retention))
                 report.erased_entries = maintenance.erase_hidden(chat.segments)
             report.session_key = key
             reports.append(report)
@@ -365,7 +367,7 @@ class JsonlBackend:
         chat.window.close()
         return MaintenanceReport("", dropped_segments=removed, dropped_bytes=size)
 
-    def _and_tell(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:
+    def _erase_and_announce(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:
         """Erase, then write the line that tells every reader to forget what it remembers.
 
         A note on disk stands until that line is written: if this process is killed in between, the next one writes it.

@@ -115,6 +115,7 @@ class ChatLog:
                 crowded = False
                 for key_hash in hashes if "op" not in entry else map(hash_key, id_keys(entry)):
                     crowded = table.insert(key_hash, size)
+                # Last: if this process dies before it, the next writer indexes the line again.
                 table.words[INDEXED] = end
                 if crowded:
                     self._grow(table)
@@ -351,11 +352,13 @@ class ChatLog:
     def _in_background(self, purpose: str, work: Callable[[], object]) -> None:
         builder = self._builders.get(purpose)
         if builder is None or not builder.is_alive():
-            builder = threading.Thread(target=self._or_say, args=(work,), name=f"transcript-{purpose}", daemon=True)
+            builder = threading.Thread(
+                target=self._log_failure, args=(work,), name=f"transcript-{purpose}", daemon=True
+            )
             self._builders[purpose] = builder
             builder.start()
 
-    def _or_say(self, work: Callable[[], object]) -> None:
+    def _log_failure(self, work: Callable[[], object]) -> None:
         try:
             work()
         except StoreError as error:

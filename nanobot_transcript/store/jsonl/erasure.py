@@ -99,6 +99,7 @@ def is_json(line: bytes) -> bool:
 
 def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
     layout, stem = segments.layout, segments.stem
+    # In this order: the journal is on the disk before the first byte changes, and is removed after the last one has.
     _write_journal(layout, stem, _Journal(_VERSION, segment.number, segment.inode, edits))
     _carry_out(segments, segment, edits)
     os.unlink(layout.journal(stem))
@@ -124,6 +125,7 @@ def _carry_out(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> 
     try:
         size = os.fstat(writer).st_size
         for edit in edits:
+            # A journal may be damaged: never write past the end of the file or of the old line.
             if 0 <= edit.offset <= size - edit.length and len(edit.text.encode()) <= edit.length:
                 os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
         os.fdatasync(writer)
@@ -182,6 +184,7 @@ def replay(segments: Segments) -> int:
     segment = segments.at_or_after(journal.number)
     if segment is not None:
         with segment:
+            # Another file may have this number, restored from a backup: these offsets mean nothing in it.
             if segment.inode == journal.inode:
                 _carry_out(segments, segment, journal.edits)
     os.unlink(path)

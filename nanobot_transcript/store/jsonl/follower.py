@@ -78,7 +78,7 @@ class _Follower:
 
     def _current(self) -> OpenSegment | None:
         if self._segment is None:
-            segment = self._segments.at_or_after(self._place.number) or self._reborn()
+            segment = self._segments.at_or_after(self._place.number) or self._started_over()
             if segment is not None and segment.number != self._place.number:
                 self._place = SegmentPosition(segment.number, 0)
                 self._recent.clear()
@@ -88,7 +88,7 @@ class _Follower:
                 self._left = None
         return self._segment
 
-    def _reborn(self) -> OpenSegment | None:
+    def _started_over(self) -> OpenSegment | None:
         """A file that started again with a lower number, because somebody removed everything."""
         segment = self._segments.active()
         if segment is None:

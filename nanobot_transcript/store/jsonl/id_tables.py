@@ -125,6 +125,8 @@ def build_active(layout: Layout, stem: str, owner: Owner) -> None:
             if os.fstat(descriptor).st_ino != owner.inode:
                 return  # rotated or replaced since: the next writer makes its own table
             table = _build(f"{path}.build", descriptor, owner.number)
+            # Under the lock of the transcript, and only if the name still leads to this file. Lines written since the
+            # snapshot are indexed by the next writer.
             if acquire(descriptor, _BUILD_WAIT) and _is_file(layout.active(stem), owner):
                 _replace(path, table)
             table.close()
@@ -143,6 +145,7 @@ def _is_file(path: str, owner: Owner) -> bool:
 def _replace(path: str, table: IdTable) -> None:
     old = IdTable.open(path, writable=True)
     if old is not None:
+        # Processes that have the old file mapped do not notice the rename; the mark in it makes them open the new one.
         old.retire()
         old.close()
     table.publish(path)
