@@ -100,11 +100,11 @@ class Layout:
         return str(self.index / f"{stem}.unsaid")
 
     def purged(self, stem: str) -> str:
-        """Its time tells when something was last purged."""
+        """Holds the time of the last purge."""
         return str(self.index / f"{stem}.purged")
 
     def erased(self, stem: str) -> str:
-        """How far recalls have been carried out on the disk."""
+        """Holds how far recalls have been carried out on the disk."""
         return str(self.index / f"{stem}.erased")
 
     def lock(self, stem: str, purpose: str) -> str:

@@ -78,7 +78,7 @@ def spoken(some: list[SqlToken]) -> list[SqlToken]:
 
 
 def _without_hints(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
-    """Drops SQLite's index hints (INDEXED BY, CROSS JOIN)."""
+    """Drops what tells SQLite which index or which order of tables to use (INDEXED BY, CROSS JOIN)."""
     left_out = 0
     for at, token in enumerate(some):
         if left_out:
