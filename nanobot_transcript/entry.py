@@ -1,26 +1,24 @@
-"""The shape of one transcript line, as dictionaries: what the file holds is what callers get.
+"""The shape of one transcript line, as dictionaries: callers get what the file holds.
 
 A line always has the five keys ``role``, ``content``, ``sender``, ``message_id``, ``ts``; the others are present only
-when known. Keys this version does not know survive every read and rewrite.
+when known. Keys that this version does not know survive every read and rewrite.
 """
 
-from typing import Literal, NotRequired, Required, TypeAlias, TypedDict
+from typing import Final, Literal, NotRequired, Required, TypeAlias, TypedDict
 
 __all__ = [
+    "OPTIONAL_FIELDS",
     "Entry",
     "EntryFields",
     "Ids",
     "Mention",
     "Op",
     "RecentMessage",
-    "Role",
-    "SenderKind",
     "Source",
     "storable",
     "well_formed",
 ]
 
-Role = Literal["user", "assistant", "system", "tool"]
 SenderKind = Literal["human", "bot"]
 Source = Literal["event", "send", "stream", "peer_event", "history", "import"]
 Op = Literal["edit", "recall", "redact"]
@@ -28,13 +26,14 @@ Op = Literal["edit", "recall", "redact"]
 
 Ids: TypeAlias = dict[str, str]
 """Platform ids of a sender, by kinds that the platform names. The record itself knows ``app_id``, the account of a bot,
-and ``open_id``, what one account calls a member."""
+and ``open_id``, the id that one account uses for a member.
+"""
 
 
 class Mention(TypedDict, total=False):
     """A member named in a message: ``id`` is the stable sender where it is known.
 
-    ``account`` is that of a bot; its name changes when another one of that name comes into the record.
+    ``account`` is a bot's; it stays when the bot's name changes because another one of that name appears.
     """
 
     name: str
@@ -43,7 +42,7 @@ class Mention(TypedDict, total=False):
 
 
 class EntryFields(TypedDict, total=False):
-    """The optional fields of an entry, the keywords of ``append``."""
+    """The optional fields of an entry; the keywords of ``append``."""
 
     sender_name: str | None
     sender_kind: SenderKind | None
@@ -58,6 +57,9 @@ class EntryFields(TypedDict, total=False):
     agent: str | None
     hop: int | None
     source: Source | None
+
+
+OPTIONAL_FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 
 class Entry(TypedDict, total=False):
@@ -103,7 +105,7 @@ class RecentMessage(TypedDict):
 
 
 def well_formed(text: str) -> str:
-    """The text as UTF-8 can hold it: surrogate pairs joined, a lone surrogate replaced by U+FFFD.
+    """The text as UTF-8 can encode it: surrogate pairs joined, a lone surrogate replaced by U+FFFD.
 
     >>> well_formed("a\\ud83d b")
     'a\ufffd b'
@@ -116,7 +118,7 @@ def well_formed(text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """The text as any database can hold it: well-formed, and U+FFFD for NUL.
+    """The text as any database can store it: well-formed, and U+FFFD for NUL.
 
     >>> storable("a\\0b")
     'a\ufffdb'

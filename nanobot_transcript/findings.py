@@ -1,4 +1,4 @@
-"""What an examination found: ``doctor`` prints it."""
+"""Findings of a check, as ``doctor`` prints them."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
@@ -10,7 +10,7 @@ Severity: TypeAlias = Literal["ok", "info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; ``fix`` says what to do about it."""
+    """The result of one check; ``fix`` says what to do about it."""
 
     check: str
     severity: Severity

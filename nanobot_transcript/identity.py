@@ -1,7 +1,7 @@
 """Who wrote a line: a sender that is the same in every process, whichever bot received the message.
 
-A bot is known by its agent's name. Which bot a line belongs to is decided by its account alone, because names can be
-given twice. An account is an opaque id that the platform supplies.
+A bot is known by its agent's name. Only its account decides which bot a line belongs to, because names can be given
+twice. An account is an opaque id of the platform.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 __all__ = [
     "ACCOUNT",
+    "OPEN_ID",
     "AgentProfile",
     "account_of",
     "agent_names",
@@ -22,7 +23,10 @@ __all__ = [
 ]
 
 ACCOUNT: Final = "app_id"
-"""The kind of id under which a line holds the account of the bot that wrote it."""
+"""The kind of id that is the account of the bot that wrote a line."""
+
+OPEN_ID: Final = "open_id"
+"""The kind of id that one account uses for a member; every other account has another id for the same member."""
 
 _SUFFIX_LENGTH: Final = 4
 
@@ -31,8 +35,8 @@ _SUFFIX_LENGTH: Final = 4
 class AgentProfile:
     """A member of a group as the others know it; people have one too, of kind ``human``.
 
-    ``account`` is what a bot writes with, empty where that is not known. ``ids`` holds every id under which the member
-    writes or is mentioned: its stable sender, its account, and what other accounts call it.
+    ``account`` is a bot's, empty when unknown. ``ids`` holds every id by which the member writes or is mentioned: its
+    stable sender, its account, and what other accounts call it.
     """
 
     name: str
@@ -44,30 +48,32 @@ class AgentProfile:
 
 
 def sender_ids(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ids of the writer of an entry, by their kind; none where there is something else: anybody may write it."""
+    """The ids of the writer of an entry, by kind; empty when the field is not a mapping: other programs may write
+    anything.
+    """
     ids = entry.get("ids")
     return ids if isinstance(ids, Mapping) else {}
 
 
 def account_of(entry: Mapping[str, Any]) -> str:
-    """The account of the bot that wrote an entry; empty where the line does not tell."""
+    """The account of the bot that wrote an entry; empty when the line does not tell."""
     account = sender_ids(entry).get(ACCOUNT)
     return account if isinstance(account, str) else ""
 
 
 def is_bot(entry: Mapping[str, Any]) -> bool:
-    """True for what a bot said; False for what nobody said, such as a line of the system."""
+    """True for a bot's message; False for lines of nobody, such as system lines."""
     role = entry.get("role")
     return role == "assistant" or (role == "user" and entry.get("sender_kind") == "bot")
 
 
 def is_person(entry: Mapping[str, Any]) -> bool:
-    """True for what a person said."""
+    """True for a person's message."""
     return entry.get("role") == "user" and entry.get("sender_kind") != "bot"
 
 
 def speaker(entry: Mapping[str, Any]) -> str:
-    """The name under which the speaker is counted: the agent of a bot, the stable sender of a person."""
+    """The name by which a speaker is counted: the agent of a bot, the stable sender of a person."""
     agent, sender = entry.get("agent"), entry.get("sender")
     if agent and isinstance(agent, str):
         return agent
@@ -75,9 +81,9 @@ def speaker(entry: Mapping[str, Any]) -> str:
 
 
 def wrote(member: AgentProfile, entry: Mapping[str, Any]) -> bool:
-    """True when this member wrote the entry: a bot never what a person wrote, whatever the person is called.
+    """True when this member wrote the entry. A bot never wrote a person's message, whatever the person is called.
 
-    Between bots the account decides where both sides have one, because names can be given twice.
+    Between bots the account decides when both sides have one, because names can be given twice.
     """
     if member.kind == "human":
         return is_person(entry) and _sender(entry) in member.ids
@@ -90,16 +96,16 @@ def wrote(member: AgentProfile, entry: Mapping[str, Any]) -> bool:
 
 
 def _sender(entry: Mapping[str, Any]) -> str | None:
-    """The sender; None for what is no text: anybody may write it."""
+    """The sender; None when it is not a text: other programs may write anything."""
     sender = entry.get("sender")
     return sender if isinstance(sender, str) else None
 
 
 def agent_names(wanted: Mapping[str, str]) -> dict[str, str]:
-    """One name per account, no two alike, from the names they want (upper and lower case count as one).
+    """One name per account, all different, from the names they want (case does not count).
 
-    Of several accounts with one name the smallest keeps it, the others get a piece of their account as a suffix. The
-    answer depends on the argument only, so processes that know the same bots agree.
+    Of several accounts that want a name the smallest gets it, the others get a piece of their account as a suffix. The
+    result depends only on the argument, so processes that know the same bots agree.
 
     >>> agent_names({"cli_2beef": "Alpha", "cli_1": "Alpha"})
     {'cli_1': 'Alpha', 'cli_2beef': 'Alpha-beef'}
@@ -117,7 +123,7 @@ def agent_names(wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def name_clashes(wanted: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names that more than one account wants, with their accounts; the first of them keeps the name."""
+    """Names that more than one account wants, with those accounts; the first one gets the name."""
     several = (accounts for accounts in _claims(wanted).values() if len(accounts) > 1)
     return {_plain(wanted[accounts[0]], accounts[0]): accounts for accounts in several}
 

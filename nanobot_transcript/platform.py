@@ -1,4 +1,4 @@
-"""What the core has to know about a chat platform: how its ids look, and which of them last.
+"""What the core has to know about a chat platform: what its ids look like, and which of them are lasting.
 
 A platform is a value; packages offer theirs in the entry-point group ``nanobot_transcript.platforms``.
 """
@@ -20,7 +20,7 @@ __all__ = ["GROUP", "Platform", "chat_key", "group_key", "is_unfinished", "outla
 logger = logging.getLogger(__name__)
 
 GROUP: Final = "nanobot_transcript.platforms"
-"""The group of entry points in which packages offer a ``Platform``."""
+"""The entry-point group in which packages offer a ``Platform``."""
 
 _OURS: Final = "nanobot-transcript"
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*")
@@ -30,13 +30,13 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*")
 class Platform:
     """A chat platform.
 
-    ``name`` begins the session keys of its chats: letters from a to z and digits, a letter first. ``person_ids`` are
-    the kinds of ids of a person, the most lasting first. ``group_form`` matches the ids of its groups, and of nothing
-    else. ``settings`` names, as ``package.module:NAME``, its section of the settings with what that is for; without one
-    it has nothing to set. ``unfinished`` is the text of a bot's message while that bot is still writing it, where the
-    platform tells others of it so early. ``run`` names, in the same form, what connects it for the command `run`: a
-    ``Connect`` of ``nanobot_transcript.conversation.connectors``; without one that command has no bots there. Raises
-    ValueError for values that nobody could use.
+    ``name`` begins the session keys of its chats: letters a to z and digits, a letter first. ``person_ids`` are the
+    kinds of ids of a person, the most lasting first. ``group_form`` matches the ids of its groups, and nothing else.
+    ``settings`` names, as ``package.module:NAME``, its section of the settings; without one it has no settings.
+    ``unfinished`` is the text of a bot's message while the bot is still writing it, if the platform shows it to others
+    that early. ``run`` names, in the same form, what connects it for the command ``run``: a ``Connect`` of
+    ``nanobot_transcript.conversation.connectors``; without one that command has no bots there. Raises ValueError for
+    unusable values.
     """
 
     name: str
@@ -57,11 +57,11 @@ class Platform:
             raise ValueError("run is a text such as my_talk.connector:connect.")
 
     def sender_of(self, ids: Mapping[str, Any]) -> str:
-        """The stable sender of a person: the most lasting id that is known, the empty string without one."""
+        """The stable sender of a person: the most lasting known id, or the empty string."""
         return next((str(ids[kind]) for kind in self.person_ids if ids.get(kind)), "")
 
     def is_group(self, chat_id: str) -> bool:
-        """True where a chat id is that of a group."""
+        """True when a chat id is a group's."""
         return self.group_form.fullmatch(chat_id) is not None
 
     def key(self, chat_id: str) -> str:
@@ -71,7 +71,7 @@ class Platform:
 
 @cache
 def platforms() -> tuple[Platform, ...]:
-    """Every platform that is installed, by name. What cannot be loaded is named in the log and left out."""
+    """Every installed platform, by name. One that cannot be loaded is logged and left out."""
     from importlib.metadata import entry_points
 
     found: dict[str, Platform] = {}
@@ -84,7 +84,9 @@ def platforms() -> tuple[Platform, ...]:
             logger.warning("The platform %s cannot be loaded from %s: %s", entry_point.name, entry_point.value, error)
             continue
         if found.setdefault(offered.name, offered) is not offered:
-            logger.warning("There is a platform %s already; the one of %s is ignored.", offered.name, entry_point.value)
+            logger.warning(
+                "Two packages offer the platform %s; ignoring the one in %s.", offered.name, entry_point.value
+            )
     return tuple(found[name] for name in sorted(found))
 
 
@@ -109,7 +111,7 @@ def person_kinds() -> frozenset[str]:
 def outlasts(kinds: Collection[str], others: Collection[str]) -> bool:
     """True when an id of these kinds is more lasting than one of the others, on a platform that has both.
 
-    An id of no known kind is no more lasting than the last of a platform's.
+    An id of no known kind is no more lasting than the last kind of a platform.
 
     >>> outlasts({"union_id"}, {"open_id"}), outlasts({"user_id"}, {"union_id"}), outlasts({"user_id"}, ())
     (True, False, True)
@@ -124,7 +126,7 @@ def _rank(kinds: Collection[str], order: Sequence[str]) -> int:
 
 
 def group_key(name: str) -> str | None:
-    """The session key of the group with this id; None for what is no group's id, or one on several platforms.
+    """The session key of the group with this id; None when it is not a group's id, or is one on several platforms.
 
     >>> group_key("oc_1")
     'feishu:oc_1'
@@ -134,9 +136,9 @@ def group_key(name: str) -> str | None:
 
 
 def chat_key(name: str) -> str | None:
-    """The session key of a chat that is named by it, or by its id where that tells the platform.
+    """The session key of a chat named by its key, or by its id if that tells the platform.
 
-    Where only one platform is installed, every id is one of its chats'. None where nothing tells.
+    If only one platform is installed, every id is one of its chats. None when nothing tells.
     """
     channel, chat_id = split(name)
     if channel:

@@ -1,4 +1,4 @@
-"""Session keys: ``channel:chat_id``, the same in every part of the product, whatever the instance or topic."""
+"""Session keys, ``channel:chat_id``: the same in every part of the product, whatever the instance or topic."""
 
 __all__ = ["session_key", "split"]
 

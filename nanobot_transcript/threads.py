@@ -1,12 +1,12 @@
 """Runs plain functions beside the event loop, in threads that never keep the process from ending.
 
-The event loop's own executor is waited for at the end of the process; a function that hangs on a lock or a disk would
+The event loop's own executor is joined at the end of the process, so a function that hangs on a lock or a disk would
 keep a client waiting that has long gone. These threads are daemons.
 
-One thread works for as long as it keeps up: threads side by side take the interpreter from each other at every system
-call, and so does a loop that is woken for each result. Where functions wait, for a lock or a disk, others are called
-after a moment, twice as many each time. Results are handed over together, when nothing more is to be done or at the
-loop's next look.
+One thread works as long as it keeps up, because threads side by side take the interpreter from each other at every
+system call, and so does a loop that is woken for each result. While functions wait for a lock or a disk, more threads
+are started after a moment, twice as many each time. Results are handed over together, when nothing more is to be done
+or at the loop's next look.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ __all__ = ["in_thread", "refused_exit"]
 _Result = TypeVar("_Result")
 
 _MOST: Final = 32
-"""Functions that run at the same time; more wait for their turn."""
+"""Functions that run at the same time; further ones queue."""
 
 _A_MOMENT: Final = 0.003
-"""Seconds between two looks of a loop whose functions wait for a thread."""
+"""Seconds between two looks for results by a loop with queued functions."""
 
 
 class _Threads:
@@ -39,7 +39,7 @@ class _Threads:
         self._lock: Final = threading.Lock()
         self._threads = self._idle = 0
         self.begun = 0
-        """Jobs, ever."""
+        """Jobs started so far."""
 
     @property
     def is_behind(self) -> bool:
@@ -47,21 +47,21 @@ class _Threads:
         return not self._jobs.empty()
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Raises RuntimeError when the system gives not even one thread."""
+        """Queue a job. Raises RuntimeError when the system cannot start even one thread."""
         with self._lock:
             if not self._threads:
                 self._start()
         self._jobs.put(job)
 
     def relieve(self, begun: int) -> None:
-        """Call others when each thread has begun one job at most since ``begun`` was their number."""
+        """Start more threads if each has started at most one job since ``begun`` had that value."""
         with self._lock:
             if self._idle or self.begun - begun > self._threads:
                 return
             for _ in range(min(self._threads, self._jobs.qsize(), _MOST - self._threads)):
                 try:
                     self._start()
-                except (RuntimeError, MemoryError):  # the system gives none now: those that are there go on
+                except (RuntimeError, MemoryError):  # no further threads now: the existing ones continue
                     return
 
     def _start(self) -> None:
@@ -76,9 +76,9 @@ class _Threads:
                 self._idle -= 1
                 self.begun += 1
             job()
-            del job  # it holds the arguments and the result
+            del job  # release its arguments and result
             with self._lock:
-                if self._idle:  # another one waits for work
+                if self._idle:  # another one is idle already
                     self._threads -= 1
                     return
                 self._idle += 1
@@ -88,7 +88,7 @@ _THREADS: Final = _Threads()
 
 
 class _Results:
-    """What the functions of one event loop came to. Those functions and the looks hold it, and nobody else."""
+    """The results of one event loop's functions. Only those functions and the looks keep it alive."""
 
     def __init__(self) -> None:
         self._done: Final = deque[Callable[[], None]]()
@@ -96,16 +96,16 @@ class _Results:
         self._begun = 0
 
     def expect(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Look for results every moment while functions wait for a thread. In the loop."""
+        """Look for results every moment while functions are queued. Call it in the loop."""
         if not self._is_looking:
             self._is_looking = True
             self._look_later(loop)
 
     def put(self, loop: asyncio.AbstractEventLoop, result: Callable[[], None]) -> None:
-        """From a thread."""
+        """Add a result, from a thread."""
         self._done.append(result)
         if not (self._is_looking and _THREADS.is_behind):
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is waiting
                 loop.call_soon_threadsafe(self._hand_over)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -114,7 +114,7 @@ class _Results:
         if self._is_looking:
             self._look_later(loop)
             _THREADS.relieve(begun)
-        self._hand_over()  # at last, since a thread that finds nobody looking calls
+        self._hand_over()  # last, because a thread that finds nobody looking calls back itself
 
     def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
         self._begun = _THREADS.begun
@@ -126,14 +126,14 @@ class _Results:
 
 
 _RESULTS: Final = WeakValueDictionary[int, _Results]()
-"""By the id of the loop, which what holds the results holds, too."""
+"""By id() of the loop, which cannot be reused: whatever keeps the results alive keeps the loop alive, too."""
 
 
 async def in_thread(function: Callable[..., _Result], /, *arguments: Any, **named: Any) -> _Result:
-    """Like ``asyncio.to_thread``; when cancelled, the function goes on, or is done when its turn comes, and its result
-    is dropped.
+    """Like ``asyncio.to_thread``. When it is cancelled, the function still runs, now or when its turn comes, and its
+    result is dropped.
 
-    A function that asks for the process to end has no right to: that becomes a RuntimeError.
+    A function must not end the process: SystemExit and KeyboardInterrupt become a RuntimeError.
     """
     loop = asyncio.get_running_loop()
     results = _RESULTS.get(id(loop)) or _RESULTS.setdefault(id(loop), _Results())
@@ -153,7 +153,7 @@ async def in_thread(function: Callable[..., _Result], /, *arguments: Any, **name
 
 
 def refused_exit(error: BaseException) -> RuntimeError:
-    """What is raised instead of a SystemExit or KeyboardInterrupt."""
+    """The error raised instead of a SystemExit or KeyboardInterrupt."""
     refusal = RuntimeError(f"{type(error).__name__} of a function that must not end the process")
     refusal.__cause__ = error
     return refusal
@@ -165,7 +165,7 @@ def _set_result(future: "asyncio.Future[Any]", result: Any) -> None:
 
 
 def _set_error(future: "asyncio.Future[Any]", error: BaseException) -> None:
-    if isinstance(error, StopIteration):  # a future cannot carry it
+    if isinstance(error, StopIteration):  # a future cannot hold it
         error = RuntimeError("StopIteration")
     if isinstance(error, (SystemExit, KeyboardInterrupt)):  # would end the event loop, and all clients with it
         error = refused_exit(error)

@@ -5,26 +5,28 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["COMMON", "DENSE", "TEXT_LIMIT", "appearance", "folded", "on_one_line", "tokens"]
+__all__ = ["COMMON", "DENSE", "DENSE_CHARACTER", "TEXT_LIMIT", "appearance", "folded", "on_one_line", "tokens"]
 
 TEXT_LIMIT: Final = 4000
-"""Characters of a text that are looked at."""
+"""Only so many characters of a text are read."""
 
 DENSE: Final = (
     "\u0e00-\u0eff\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
 )
-"""Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
+"""Scripts without spaces between words, or with endings attached to names, as a character class."""
+
+DENSE_CHARACTER: Final = re.compile(f"[{DENSE}]")
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co"})
 _JOINER: Final = "\u200d"
-"""Makes one picture of several, and is seen by that."""
+"""Joins several emoji into one, and so has a visible effect."""
 
 _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U000e0000-\U000e0fff]"
 )
-"""Letters, marks and symbols that show nothing, most of them variation selectors."""
+"""Letters, marks and symbols that are invisible, most of them variation selectors."""
 
 _DOUBLES: Final = {
     "a": "АаΑα",
@@ -60,7 +62,8 @@ _LATIN: Final = str.maketrans({double: latin for latin, doubles in _DOUBLES.item
 
 
 def folded(text: str) -> str:
-    """A text or a name as names are compared: without case, and however its characters were composed.
+    """A text or name in the form in which names are compared: without case, and independent of how its characters were
+    composed.
 
     >>> folded("Jose\\u0301") == folded("JOSÉ"), folded("Ａlpha")
     (True, 'alpha')
@@ -69,7 +72,7 @@ def folded(text: str) -> str:
 
 
 def on_one_line(text: str, longest: int) -> str:
-    """A name as it is read: one space where there were several or line breaks, and nothing that nobody sees.
+    """A name as it is read: runs of spaces and line breaks become one space, and invisible characters are removed.
 
     >>> on_one_line(" Release\\n\\u202eteam\\u200b ", 20)
     'Release team'
@@ -81,8 +84,8 @@ def on_one_line(text: str, longest: int) -> str:
 
 
 def appearance(name: str) -> str:
-    """What a name looks like, for comparing alone: folded, in Latin letters where others look the same, and without
-    what nobody sees.
+    """What a name looks like, only for comparing: folded, in Latin letters where others look the same, and without
+    invisible characters.
 
     >>> appearance("A\\u00adda\\ufe0f"), appearance("Ада") == appearance("ada"), appearance("陈晨")
     ('ada', False, '陈晨')
@@ -100,9 +103,6 @@ def _is_seen(character: str) -> bool:
 _TOKEN: Final = re.compile(rf"[^\W{DENSE}]+|(?:(?![\u3000-\u303f])[{DENSE}])+")
 
 
-_DENSE: Final = re.compile(f"[{DENSE}]")
-
-
 def tokens(text: str) -> list[str]:
     """The words of a text, and the overlapping pairs of its dense characters (a single one stands for itself).
 
@@ -114,7 +114,7 @@ def tokens(text: str) -> list[str]:
 
 def _tokens(text: str) -> Iterator[str]:
     for run in _TOKEN.findall(text):
-        if _DENSE.match(run) and len(run) > 1:
+        if DENSE_CHARACTER.match(run) and len(run) > 1:
             yield from (run[at : at + 2] for at in range(len(run) - 1))
         else:
             yield run
@@ -143,4 +143,4 @@ _CHINESE: Final = """
 
 
 COMMON: Final = frozenset(f"{_ENGLISH} {_CHINESE}".split())
-"""Tokens that any two texts have in common, so that they say nothing of what a text is about."""
+"""Tokens so common that they say nothing about the topic of a text."""

@@ -1,11 +1,11 @@
-"""What comes in: a message that a bot heard becomes an entry, and is recorded before anybody acknowledges it."""
+"""Incoming messages: what a bot heard becomes an entry, and is recorded before the platform is acknowledged."""
 
 import asyncio
 import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -14,14 +14,14 @@ from nanobot_transcript.conversation.people import MembersNow, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, MessageChange
 from nanobot_transcript.coordination.async_fronts import ask
-from nanobot_transcript.entry import Entry, EntryFields
+from nanobot_transcript.entry import OPTIONAL_FIELDS, Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError
-from nanobot_transcript.identity import account_of, is_person
+from nanobot_transcript.identity import OPEN_ID, account_of, is_person
 from nanobot_transcript.session_key import split
 from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "fields_of", "record_entry"]
+__all__ = ["Arrivals", "Reader", "entry_of", "fields_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,17 +29,18 @@ _LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
 _BEFORE: Final = 86_400_000.0  # milliseconds
 _NEWEST: Final = 20
 _NOT_RECORDED: Final = "A message was not recorded; the platform will send it again"
-_FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 IsAnswer = Callable[[str, Entry], bool]
-"""By session key and entry: True when it answers a post of the outbox, and is no turn. Raises StoreError kinds."""
+"""By session key and entry: True when it answers a post of the outbox, and begins no turn. Raises StoreError kinds."""
 FirstHeard = Callable[[str, float | None, float], None]
-"""Told the session key of a chat of which this process has heard and recorded a message for the first time; since when
-(ms) messages may be missing, None: since the newest on record; and when it was heard (ms, our clock)."""
+"""Called when this process has recorded its first message of a chat, with the session key; with the time (ms) since
+which messages may be missing (None: since the newest on record); and with the time at which the message was heard (ms,
+our clock).
+"""
 
 
 def entry_of(arrival: Arrival, look: MembersNow) -> Entry:
-    """A message as the record holds it, with senders and mentions that are the same for every account."""
+    """A message as it is recorded, with senders and mentions that are the same for every account."""
     sender = look.sender_of(arrival)
     entry: dict[str, Any] = {
         "role": "assistant" if arrival.from_bot else "user",
@@ -66,17 +67,17 @@ def entry_of(arrival: Arrival, look: MembersNow) -> Entry:
 
 
 def answers_something(entry: Entry) -> bool:
-    """True for a person's message that replies to another one, or stands in a thread: only such can answer a post."""
+    """True for a person's message that replies to another one or is in a thread: only these can answer a post."""
     return is_person(entry) and bool(entry.get("reply_to") or entry.get("root_id") or entry.get("thread_id"))
 
 
 def fields_of(entry: Entry) -> Any:
     """The optional fields of an entry, as keywords of ``append``."""
-    return {name: value for name, value in entry.items() if name in _FIELDS}
+    return {name: value for name, value in entry.items() if name in OPTIONAL_FIELDS}
 
 
 def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, max_wait: float | None) -> bool:
-    """Record an entry as it is; False when its id was there already. Raises StoreError, InvalidEntryError."""
+    """Record an entry unchanged; False when its id was there already. Raises StoreError, InvalidEntryError."""
     return store.append(
         session_key,
         entry["role"],
@@ -89,38 +90,32 @@ def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, ma
     )
 
 
+@dataclass(eq=False, slots=True)
 class Reader:
     """Makes entries of what the bots of this process hear. For any thread; nothing here waits.
 
-    ``later`` does something soon and off the path of the message. ``store`` is where bots record what they say. Of a
-    chat that is not ``recorded``, by session key, nothing is learned.
+    ``later`` runs work in the background. ``store`` is where bots record what they say. Nothing is learned from chats
+    that are not ``recorded`` (by session key).
     """
 
-    def __init__(
-        self,
-        people: People,
-        later: Callable[..., None],
-        store: GroupTranscriptStore | None = None,
-        recorded: Callable[[str], bool] = lambda session_key: True,
-    ) -> None:
-        self._people: People = people
-        self._recorded: Callable[[str], bool] = recorded
-        self._later: Callable[..., None] = later
-        self._store: GroupTranscriptStore | None = store
+    people: People
+    later: Callable[..., None]
+    store: GroupTranscriptStore | None = None
+    recorded: Callable[[str], bool] = lambda session_key: True
 
     def read(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
-        """A message, read once: everything that is done about it goes by this entry.
+        """The entry of a message, made once and used by everybody.
 
-        What it tells about people and bots is kept, off its path, unless it is ``private``.
+        What it tells about people and bots is saved in the background, unless it is ``private``.
         """
-        entry = entry_of(arrival, self._people.look())
-        if not private and self._recorded(arrival.session_key):
-            self._later(self._learn, arrival)
+        entry = entry_of(arrival, self.people.look())
+        if not private and self.recorded(arrival.session_key):
+            self.later(self._learn, arrival)
         return InboundMessage(arrival.session_key, entry, private=private, complete=arrival.complete)
 
     def _learn(self, arrival: Arrival) -> None:
         try:
-            self._people.learn(arrival)
+            self.people.learn(arrival)
             if arrival.from_bot:
                 self._recognise(arrival)
         except StoreError as error:
@@ -129,17 +124,17 @@ class Reader:
             )
 
     def _recognise(self, arrival: Arrival) -> None:
-        """When the bot that sent this has recorded it by itself, what this account calls it is known now, too."""
-        entry = self._store.get(arrival.session_key, arrival.message_id) if self._store is not None else None
-        account, open_id = account_of(entry) if entry else "", arrival.sender_ids.get("open_id")
+        """If the sending bot has recorded this message itself, we learn what this account calls that bot."""
+        entry = self.store.get(arrival.session_key, arrival.message_id) if self.store is not None else None
+        account, open_id = account_of(entry) if entry else "", arrival.sender_ids.get(OPEN_ID)
         if account and open_id:
-            self._people.link(arrival.account, open_id, account)
+            self.people.link(arrival.account, open_id, account)
 
 
 class Arrivals:
-    """Records what comes in. For any thread; nothing here waits for a network of its own.
+    """Records incoming messages. For any thread; nothing here waits for a network of its own.
 
-    Without a ``store`` nothing is recorded. ``policy`` tells in which chats; ``record`` is for those alone.
+    Without a ``store`` nothing is recorded. ``policy`` tells in which chats; ``record`` is only for those.
     """
 
     def __init__(
@@ -157,11 +152,11 @@ class Arrivals:
         self._known: set[str] = set()
         self._mutex: threading.Lock = threading.Lock()
         self._behind: Background = Background(lambda: None)
-        """Starts where the record may have to be waited for."""
+        """Started only when reading the record may take long."""
 
     async def take(self, message: InboundMessage) -> tuple[InboundMessage | None, Exception | None]:
-        """``record`` and ``offer`` on an event loop, where the chat is not off. The message, None when it may not begin
-        a turn, and the first failure; whatever happens to the record, it may.
+        """``record`` and ``offer`` on an event loop, unless the chat is off. Returns the message, None when it may not
+        begin a turn, and the first failure; a message that could not be recorded may still begin a turn.
         """
         chat_id = split(message.session_key)[1]
         if not message.private and not self._policy.records(chat_id):
@@ -175,14 +170,14 @@ class Arrivals:
         return message if message.complete and shared and not answers else None, failure
 
     async def take_change(self, change: MessageChange) -> Exception | None:
-        """``apply`` on an event loop; also of a chat that was switched off since."""
+        """``apply`` on an event loop, even for a chat that has been switched off since."""
         store = self._store
         slow = store is not None and (store.backend.blocking or store.backend.append_blocks)
         return await ask(slow, self.apply, change)
 
     def record(self, message: InboundMessage) -> tuple[InboundMessage, Exception | None]:
-        """Write a message down, unless it is private or was read from the record. The message, which knows now whether
-        it is ``recorded``, and the failure that another push of the platform could mend, if there was one.
+        """Record a message, unless it is private or came from the record. Returns the message, with ``recorded`` set,
+        and the failure, if there was one that another push by the platform could repair.
         """
         store, key, entry = self._store, message.session_key, message.entry
         if store is None or message.private or message.relayed:
@@ -191,12 +186,12 @@ class Arrivals:
         heard_ms = time.time_ns() // 1_000_000  # as the record counts
         is_first = self._is_first(key)
         failure = _attempt(lambda: taken.append(record_entry(store, key, entry, _LONGEST_WAIT)), _NOT_RECORDED)
-        if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
-            self._aside(store, partial(self._tell_first, store, key, entry, heard_ms))
+        if is_first:  # only now: the history has this message too, with less detail, and must not record it first
+            self._in_background(store, partial(self._tell_first, store, key, entry, heard_ms))
         return replace(message, recorded=bool(taken)), failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
-        """Whether a person's message answers a post of the outbox, and why that could not be found out."""
+        """True when a person's message answers a post of the outbox; also why that could not be found out."""
         entry, is_answer = message.entry, self._is_answer
         if is_answer is None or message.private or not answers_something(entry):
             return False, None
@@ -208,8 +203,8 @@ class Arrivals:
         return any(answers), failure
 
     def apply(self, change: MessageChange) -> Exception | None:
-        """Write down what became of an earlier message, where its chat has a record; where the chat has since been
-        switched off, of a message that stands there. A failure as with ``record``.
+        """Record what became of an earlier message, if its chat is recorded. If the chat has been switched off since,
+        only of a message that is on record. Failures as in ``record``.
         """
         store, key = self._store, change.session_key
         if store is None or change.private:
@@ -237,8 +232,10 @@ class Arrivals:
             self._known.add(key)
         return not known
 
-    def _aside(self, store: GroupTranscriptStore, work: Callable[[], object]) -> None:
-        """Do what reads the record: now, or soon where that may take a while, since nobody is to wait for it here."""
+    def _in_background(self, store: GroupTranscriptStore, work: Callable[[], object]) -> None:
+        """Run work that reads the record: now, or in the background where that may take long, because the caller must
+        not wait.
+        """
         if not store.backend.blocking:
             work()
             return
@@ -251,8 +248,8 @@ class Arrivals:
 
 
 def _missing_since(store: GroupTranscriptStore, key: str, entry: Entry, heard_ms: float) -> float | None:
-    """Since when messages of a chat may be missing: the day before its first ``entry``, heard (ms, our clock) then,
-    where it had no record, else None.
+    """Since when messages of a chat may be missing: None (since the newest on record), or the day before its first
+    ``entry``, heard at ``heard_ms`` (our clock), when the chat had no record.
     """
     since: list[float] = []
 
@@ -266,7 +263,7 @@ def _missing_since(store: GroupTranscriptStore, key: str, entry: Entry, heard_ms
 
 
 def _attempt(work: Callable[[], object], failed: str) -> Exception | None:
-    """Do it; what another push could mend is returned, everything else only logged, as ``failed``."""
+    """Run ``work``. A failure that another push could repair is returned; any other is only logged, as ``failed``."""
     try:
         work()
     except InvalidEntryError:

@@ -18,7 +18,7 @@ _Job = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class Background:
-    """One daemon thread. ``periodic`` runs ``first`` seconds after the start and then ``every`` so many."""
+    """One daemon thread. ``periodic`` runs ``first`` seconds after the start, then every ``every`` seconds."""
 
     def __init__(self, periodic: Callable[[], object], *, first: float = 90.0, every: float = 3600.0) -> None:
         self._periodic: Callable[[], object] = periodic
@@ -37,15 +37,15 @@ class Background:
                 self._thread.start()
 
     def submit(self, function: Callable[..., object], *args: Any) -> None:
-        """Do it soon, in order. When far too much is waiting it is left out: it is not needed for the record. After
-        ``close`` nothing is done any more.
+        """Run it soon, in order. It is skipped when far too much is waiting (the record does not depend on it), and
+        after ``close``.
         """
         if self._closed:
             return
         try:
             self._jobs.put_nowait((function, args))
         except queue.Full:
-            logger.debug("too much is waiting; %s is skipped", function)
+            logger.debug("background work is too slow; skipped %s", function)
 
     def drain(self, timeout: float) -> bool:
         """Wait until everything submitted so far is done; False when ``timeout`` seconds were not enough."""
@@ -56,13 +56,13 @@ class Background:
         return done.wait(timeout)
 
     def close(self, timeout: float) -> bool:
-        """Do what was submitted so far, and nothing after it; False when ``timeout`` seconds were not enough."""
+        """Finish what was submitted so far, and nothing after it; False when ``timeout`` seconds were not enough."""
         with self._mutex:
             self._closed = True
             thread = self._thread
         if thread is None:
             return self._jobs.empty()
-        with suppress(queue.Full):  # then it does not sleep
+        with suppress(queue.Full):  # a full queue means that the thread is awake
             self._jobs.put_nowait((_wake, ()))
         if thread is not threading.current_thread():
             thread.join(timeout)
@@ -74,7 +74,7 @@ class Background:
             del job
 
     def _next(self) -> _Job | None:
-        """What is to be done now; None once there is nothing left and nothing will follow."""
+        """The next work; None when nothing is left and nothing can follow."""
         try:
             return self._jobs.get(timeout=0.0 if self._closed else max(0.0, self._due - time.monotonic()))
         except queue.Empty:
@@ -85,7 +85,7 @@ class Background:
 
 
 def _wake() -> None:
-    """Ends the waiting for something to do."""
+    """Ends the wait for work."""
 
 
 def _do(function: Callable[..., object], args: tuple[Any, ...]) -> None:

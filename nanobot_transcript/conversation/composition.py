@@ -1,4 +1,6 @@
-"""The whole of it: what happens with the messages of one platform's groups, for the bots of this process."""
+"""The conversation put together: everything that happens with messages of one platform's groups, for the bots of this
+process.
+"""
 
 import asyncio
 import logging
@@ -34,16 +36,16 @@ __all__ = ["Conversation", "Options"]
 logger = logging.getLogger(__name__)
 
 _LAST_WORDS: Final = 5.0
-"""Seconds for which the end waits until what was learned is written down."""
+"""Seconds that closing waits until everything learned is saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How the bots of a process take part.
 
-    ``agents`` is what is known of bots beforehand, by account; ``only`` what the only bot of this process is called.
-    ``questions_per_hour`` is how often all bots of the record together may ask a judge; ``log`` says whether decisions
-    are noted. ``claim_open``: see ``Decider``; ``courtesy_reaction``: see ``Thanks``.
+    ``agents`` is what the settings say of bots, by account; ``only`` names the only bot of this process.
+    ``questions_per_hour`` is how often all bots of the record together may ask a judge; ``log``: log decisions.
+    ``claim_open``: see ``Decider``; ``courtesy_reaction``: see ``Thanks``.
     """
 
     agents: Mapping[str, AgentProfile] = field(default_factory=dict)
@@ -61,10 +63,10 @@ class Options:
 
 
 class Conversation:
-    """Who is here, what comes in, what is decided; each part knows only those it needs.
+    """Who is here, what comes in, what is decided; each part knows only the parts it needs.
 
-    ``store`` is the record's for the event loop. ``is_private`` says of a chat id that it is no group. ``hourly`` is
-    done once an hour, such as the maintenance of the record by one of those that share it.
+    ``store`` is the record's, for the event loop. ``is_private`` tells for a chat id that it is not a group. ``hourly``
+    runs once an hour, such as the maintenance of the record, which one of the processes does.
     """
 
     def __init__(
@@ -95,25 +97,25 @@ class Conversation:
 
     @property
     def is_far(self) -> bool:
-        """True when the record may have to be waited for when it is read, as over a network."""
+        """True when reading the record may take long, as over a network."""
         return self.store.sync.backend.blocking
 
     @property
     def hears_slowly(self) -> bool:
-        """True when taking down what was heard may take a while, so that it is done in a thread."""
+        """True when recording a message may take long, so that it is done in a thread."""
         return self.is_far or self.store.sync.backend.append_blocks
 
     def records(self, session_key: str) -> bool:
-        """True for groups of this platform whose messages are written down."""
+        """True for groups of this platform whose messages are recorded."""
         platform, chat_id = split(session_key)
         return platform == self.platform.name and self.policy.records(chat_id) and not self._is_private(chat_id)
 
     def shares(self, session_key: str) -> bool:
-        """True for groups of this platform in which an agent is given what was said, and may answer."""
+        """True for groups of this platform in which an agent is told what was said, and may answer."""
         return self.records(session_key) and self.policy.shares(split(session_key)[1])
 
     def profile(self, account: str) -> AgentProfile:
-        """Who a bot is now; the same object as long as nothing changes, by which the gate knows it again."""
+        """Who a bot is now; the same object as long as nothing changes, because the gate caches by identity."""
         return self.people.look().profile(account)
 
     def members(self, account: str) -> Members:
@@ -121,7 +123,7 @@ class Conversation:
         return lambda session_key: self.people.look().members(session_key, account)
 
     def gate(self, judge: Judge | None) -> RelevanceGate:
-        """A gate; for one event loop. It is closed with the conversation."""
+        """A new gate, for one event loop. It is closed with the conversation."""
         options, log = self.options, self.record.decisions if self.options.log else None
         gate = RelevanceGate(
             options.gate, judge, log, allow=_allowance(self.record.budgets, options.questions_per_hour)
@@ -130,7 +132,7 @@ class Conversation:
         return gate
 
     def decider(self, agent: AgentProfile, gate: Gate) -> Decider:
-        """What decides for a bot that is called so now."""
+        """What decides for a bot with this profile."""
         account, options = agent.account, self.options
         decider = self._deciders.get(account)
         if decider is None or decider.agent.name != agent.name:
@@ -145,7 +147,7 @@ class Conversation:
         return decider
 
     def relay(self, agent: AgentProfile, *, seen: Callable[[str], bool] = lambda message_id: False) -> Relay:
-        """What brings a bot the words of others out of the record; ``seen`` says what it was told already."""
+        """Brings a bot the messages of other bots from the record; ``seen`` tells what it was told already."""
         return Relay(
             self.store,
             agent,
@@ -157,8 +159,8 @@ class Conversation:
         )
 
     async def aclose(self) -> None:
-        """Decide no more, let go of the judges, and write down what was learned last. The record stays open."""
-        async with AsyncExitStack() as ends:  # each is ended, whatever becomes of the others
+        """Stop deciding, close the judges, and save what was learned. The record stays open."""
+        async with AsyncExitStack() as ends:  # each is closed even when another one fails
             ends.push_async_callback(asyncio.to_thread, self.write_down)
             for gate in self._gates:
                 ends.push_async_callback(gate.aclose)
@@ -166,13 +168,13 @@ class Conversation:
                 ends.push_async_callback(decider.close)
 
     def write_down(self) -> None:
-        """Write down what was learned last, within a few seconds; nothing is learned after it."""
+        """Save what was learned last, within a few seconds; nothing is learned after that."""
         until = time.monotonic() + _LAST_WORDS
         try:
             done = self.background.close(_LAST_WORDS)
             done &= self.record.members.flush(max(0.0, until - time.monotonic()))
         except StoreError as error:
-            logger.warning("The latest changes to members and groups were not saved: %s", error)
+            logger.warning("The latest changes to members and groups could not be saved: %s", error)
             return
         if not done:
             logger.warning("The latest changes to members and groups may not have been saved")
@@ -181,10 +183,10 @@ class Conversation:
         for work in (self.people.still_here, *self._hourly):
             try:
                 work()
-            except Exception:  # the others are done nevertheless
+            except Exception:  # the other tasks still run
                 logger.exception("An hourly task failed")
 
 
 def _allowance(budget: Budget, per_hour: int) -> Callable[[], bool]:
-    """Takes one question out of the budget that all bots of the record share; False when it is spent."""
+    """Takes one question from the budget shared by all bots of the record; False when it is used up."""
     return lambda: per_hour > 0 and budget.take(QUESTIONS, limit=per_hour, window=HOUR)

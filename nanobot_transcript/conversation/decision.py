@@ -1,6 +1,6 @@
-"""Whether a bot answers a message, and which of several: the gate's word, the guard's, the claim's, and a note of each.
+"""Whether a bot answers a message, and which of several: gate, loop guard, claim, and a log of each decision.
 
-A host says when a message is decided and what is done then. What is decided is the same everywhere.
+A host says when a message is decided and what happens then. The decision is the same everywhere.
 """
 
 import asyncio
@@ -30,22 +30,22 @@ __all__ = ["PRIVATE", "Choice", "Decider", "Gate", "Informed", "TakeOver", "Than
 logger = logging.getLogger(__name__)
 
 PRIVATE: Final = "private"
-"""Stands in the log in the place of all private chats: not who wrote there, nor where, nor why an answer failed."""
+"""The chat in the log for all private chats: who wrote, where, and why an answer failed is not logged."""
 _PRIVATELY: Final = "It was in a private chat, of which no more is noted; the log of the bot says why."
 _NO_MESSAGE: Final = cast("Entry", {"message_id": None})
 
 Informed: TypeAlias = Callable[[str], Awaitable[None]]
-"""Waits, by session key, until it is known who is in a chat, for a moment at most."""
+"""Waits (briefly) until it is known who is in a chat, by session key."""
 TakeOver: TypeAlias = Callable[[Claim], Awaitable[None]]
-"""Called when the bot that had claimed a message died over it: the claim is this one's now."""
+"""Called with the claim when the bot that had claimed a message died: this bot has it now."""
 Thanked: TypeAlias = Callable[[InboundMessage], None]
-"""Told of a person's thanks or consent that are for the bot and get no answer. Waits for nothing and never raises."""
+"""Called with a person's thanks or consent for the bot, which get no answer. Must not wait or raise."""
 
 
 class Gate(Protocol):
     """Says whether a message is for this agent; ``RelevanceGate`` is one.
 
-    A gate that has a method ``note`` is told by it what was decided afterwards; see ``_note`` below.
+    A gate with a method ``note`` is also told what was decided after it; see ``_note`` below.
     """
 
     def decide(
@@ -59,19 +59,19 @@ class Gate(Protocol):
         now_ms: float | None = None,
         session_key: str = "",
     ) -> "Decision":
-        """The decision; its ``respond`` is None while undecided. Waits for nothing."""
+        """The decision; its ``respond`` is None while undecided. Does not wait."""
         ...
 
     async def resolve(self, decision: "Decision") -> "Decision":
-        """The decision, settled by the judge if it was undecided, and noted."""
+        """The decision, settled by the judge if it was undecided, and logged."""
         ...
 
 
 class Choice(NamedTuple):
     """Whether this agent answers a message, and why.
 
-    ``hop`` is what the answer will carry. ``contested`` says that other agents may feel meant as well: then only the
-    one that claims the message first answers it, and the higher its ``score`` (0 to 1) the sooner it claims.
+    ``hop`` is the hop of the answer. ``contested``: other agents may feel addressed as well, so only the first to claim
+    the message answers it; the higher its ``score`` (0 to 1), the sooner an agent claims.
     """
 
     respond: bool
@@ -82,9 +82,10 @@ class Choice(NamedTuple):
 
 
 class Decider:
-    """Decides for one bot. Without a ``gate`` it answers what mentions it or replies to it; without ``claims`` nobody
-    claims anything. ``claim_open``: what one of several bots answers although nobody is addressed and none feels meant.
-    ``informed`` is waited for unless the message mentions this bot; ``thanked`` is told of thanks. For one event loop.
+    """Decides for one bot. Without a ``gate`` it answers messages that mention it or reply to it; without ``claims`` it
+    claims nothing. ``claim_open``: one of the bots answers a message that is addressed to nobody and for which none is
+    responsible. ``informed`` is awaited unless the message mentions this bot; ``thanked`` is called for thanks. For one
+    event loop.
     """
 
     def __init__(
@@ -117,13 +118,13 @@ class Decider:
         return addresses(inbound.entry, self.agent, self.members(inbound.session_key))
 
     async def choose(self, inbound: InboundMessage, history: Sequence[Entry], now_ms: float) -> Choice:
-        """Whether to answer. ``history`` are the recent entries, the message itself perhaps among them."""
+        """Whether to answer. ``history`` are the recent entries, possibly including the message itself."""
         message = inbound.entry
         if inbound.private:
             return Choice(True, "private")
         members = self.members(inbound.session_key)
         if self._informed is not None and not addresses(message, self.agent, members):
-            await self._informed(inbound.session_key)  # who is not known cannot be meant
+            await self._informed(inbound.session_key)  # a member that is not known cannot be addressed
             members = self.members(inbound.session_key)
         agent = _as_known(self.agent, members)
         if self._gate is None:
@@ -141,7 +142,7 @@ class Decider:
         wanted = Choice(wants(decision, self._claim_open), decision.reason)
         allowed = self._guarded(message, history, wanted)
         if decision.respond is None and not allowed.respond:
-            decision = replace(decision, respond=False)  # no judge for what may not be answered anyway
+            decision = replace(decision, respond=False)  # do not ask a judge when answering is not allowed anyway
         decision = await self._gate.resolve(decision)
         if decision.thanked and self._thanked is not None:
             self._thanked(inbound)
@@ -153,9 +154,9 @@ class Decider:
         return Choice(respond, decision.reason, allowed.hop, contested, claim_score(decision))
 
     async def claim(self, message: InboundMessage, choice: Choice, take_over: TakeOver) -> Claim | None:
-        """The claim of a message that several bots may feel meant by; None when another bot has it, or may have it.
+        """The claim of a message that several bots may answer; None when another bot has it, or may have it.
 
-        Then this one stands by, and ``take_over`` gets the claim after all if that bot leaves the message unanswered.
+        Then this bot stands by, and ``take_over`` gets the claim if that bot leaves the message unanswered.
         """
         claims, key, entry = self._claims, message.session_key, message.entry
         if claims is None:
@@ -163,7 +164,7 @@ class Decider:
         alone = sum(member.kind == "bot" for member in self.members(key)) <= 1
         try:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
-        except StoreError as error:  # better no answer than four
+        except StoreError as error:  # rather no answer than four
             why = "the database is away" if isinstance(error, AwayError) else f"{error} {error.hint}"
             logger.error("%s cannot claim %s: %s", self.agent.name, message.message_id, why)
             self.ended(message, "failed", str(error))
@@ -177,29 +178,29 @@ class Decider:
 
     @property
     def stands_by(self) -> bool:
-        """True while another bot answers something in whose place this one would."""
+        """True while this bot stands by for a message that another one answers."""
         return bool(self._standing_by)
 
     async def stood_by(self) -> None:
-        """Wait until nothing is stood by for any more."""
+        """Wait until this bot stands by for nothing."""
         await asyncio.gather(*self._standing_by)
 
     async def close(self) -> None:
-        """Stand by no more, also not for what is claimed later."""
+        """Stand by no longer, including for later claims."""
         self._closed = True
         for waiting in self._standing_by:
             waiting.cancel()
         await asyncio.gather(*self._standing_by, return_exceptions=True)
 
     def stopped(self, session_key: str, message: Entry, reason: str) -> None:
-        """Note that the loop guard lets this bot not answer; nothing for other reasons."""
+        """Log that the loop guard keeps this bot from answering; does nothing for other reasons."""
         if self._gate is not None and reason in STOPS:
             _note(self._gate, later(reason, session_key, message, self.agent.name))
 
     def ended(self, message: InboundMessage, outcome: TurnOutcome, why: str = "") -> None:
-        """Note what became of the answer; ``why`` it failed, in a sentence.
+        """Log what became of the answer; ``why`` it failed, in a sentence.
 
-        Of private chats nothing is noted but that an answer failed, and that the next one did not.
+        For private chats only a failure is logged, and that the next answer succeeded.
         """
         if self._gate is None:
             return
@@ -213,7 +214,7 @@ class Decider:
     async def _stand_by(
         self, claims: AnswerClaims, message: InboundMessage, choice: Choice, take_over: TakeOver
     ) -> None:
-        """Another bot answers. When it dies over it, the message comes to this one after all."""
+        """Another bot answers. If it dies, this one takes over the message."""
         try:
             claim = await claims.win(message.session_key, message.entry, score=1.0, alone=True)
             if claim is None:
@@ -230,10 +231,10 @@ class Decider:
                 error,
             )
         except Exception:
-            logger.exception("A message that another bot left unanswered could not be answered")
+            logger.exception("Taking over a message that another bot left unanswered failed")
 
     def _note_claim(self, message: InboundMessage, choice: Choice, reason: Claiming) -> None:
-        """Note who answers what several may: this bot, or another one."""
+        """Log which bot answers a message that several may answer: this one or another."""
         if self._gate is not None:
             _note(self._gate, later(reason, message.session_key, message.entry, self.agent.name, choice.score))
 
@@ -247,7 +248,7 @@ class Decider:
 
 
 def _as_known(agent: AgentProfile, members: Sequence[AgentProfile]) -> AgentProfile:
-    """The bot as the others know it: with what the platform calls it, and what they do."""
+    """The bot as the others know it: with the platform's name for it, and what it does."""
     known = (member for member in members if member.kind == "bot" and member.account == agent.account)
     return next(known, agent) if agent.account else agent
 
@@ -258,7 +259,7 @@ def _owner(message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProf
 
 
 def _note(gate: Gate, decision: "Decision") -> None:
-    """Tell a gate that takes notes what was decided after it. Never raises: no answer hangs on a note."""
+    """Tell a gate with a ``note`` method what was decided after it. Never raises: no answer may depend on the log."""
     take: Callable[[Decision], None] | None = getattr(gate, "note", None)
     if take is None:
         return
@@ -271,14 +272,14 @@ def _note(gate: Gate, decision: "Decision") -> None:
 def addressed(
     message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile] = ()
 ) -> bool:
-    """True when the message mentions the agent or replies to it: all there is to go by without a gate."""
+    """True when the message mentions the agent or replies to it: the rule without a gate."""
     target = id_at(message, "reply_to")
     mine = (entry for entry in history if wrote(agent, entry))
     return addresses(message, agent, members) or any(target in ids_of(entry) for entry in mine)
 
 
 def before(message: Entry, history: Sequence[Entry]) -> list[Entry]:
-    """What was said before the message: everything, when it is not in the history."""
+    """The entries before the message: all, when it is not in the history."""
     ids = ids_of(message)
     for at, entry in enumerate(history):
         if entry is message or ids & ids_of(entry):

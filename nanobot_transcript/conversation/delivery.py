@@ -1,4 +1,4 @@
-"""What was sent is what is recorded: once it is out, with the platform's ids, and later where the store is busy."""
+"""Recording what was sent: once it is out, with the platform's ids; later, if the store cannot take it now."""
 
 import asyncio
 import logging
@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 
 _DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
 _MOMENT: Final = 2.0
-"""Seconds for which it is waited, at a time, until others can read what was recorded."""
+"""Seconds per attempt to wait until others can read what was recorded."""
 
 Source = Literal["send", "stream"]
 HopOf = Callable[[], Awaitable[int | None]]
-"""How many bot turns in a row a message makes; None for what answers nothing. Raises StoreError."""
+"""Returns the hop of a message; None for one that answers nothing. Raises StoreError."""
 
 
 def answer_entry(message: OutboundMessage, sent: SentMessage, agent: AgentProfile, source: Source = "send") -> Entry:
-    """The entry of what ``agent`` said, with the platform's id and time; unknown fields are left out."""
+    """The entry of a message that ``agent`` sent, with the platform's id and time; unknown fields are left out."""
     entry: dict[str, Any] = {
         "role": "assistant",
         "content": message.content if sent.text is None else sent.text,
@@ -74,11 +74,10 @@ class Recorder:
         hop_of: HopOf | None = None,
         recorded: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Append a delivered message, now, or soon when the store is in trouble.
+        """Append a delivered message, now, or in the background when the store fails.
 
-        ``hop_of`` tells how many bot turns in a row it makes, where that has to be looked up in the record.
-        ``recorded`` is awaited once it stands there for all to read; until then a claim of the answer is not to be
-        given back.
+        ``hop_of`` returns its hop, where that has to be looked up in the record. ``recorded`` is awaited once everybody
+        can read the entry; until then a claim for the answer must not be given back.
         """
         entry = answer_entry(message, sent, agent, source)
         write = partial(self._write, message.session_key, entry, recorded)
@@ -96,13 +95,13 @@ class Recorder:
             self._do_later(self._write_later(write, hop_of))
 
     async def said_in_part(self, agent: AgentProfile, message: OutboundMessage, error: TranscriptError) -> None:
-        """Append what of a message arrived although it could not be sent as a whole: the group has seen it."""
+        """Append the part of a message that arrived before sending failed: the group has seen it."""
         arrived = getattr(error, "arrived", None)
         if isinstance(arrived, SentMessage) and not message.private:
             await self.said(agent, message, arrived, "send")
 
     async def changed(self, agent: AgentProfile, session_key: str, message_id: str, text: str) -> None:
-        """Note that a message of an agent shows another text now."""
+        """Record that a message of an agent shows another text now."""
         try:
             await self._store.edit(session_key, message_id, text, agent.name)
         except StoreError as error:
@@ -132,14 +131,16 @@ class Recorder:
             self._do_later(self._tell_later(session_key, recorded))
 
     async def _tell_later(self, session_key: str, recorded: Callable[[], Awaitable[None]]) -> None:
-        """Once others can read it, or when this process ends: it is kept, and will come into the record."""
+        """Call ``recorded`` when others can read the entry, or when this process ends: the entry is saved and will be
+        recorded.
+        """
         while not await self._store.flush(session_key, 0):
             if await _cancelled(asyncio.sleep(_MOMENT)):
                 break
         await recorded()
 
     async def _put(self, session_key: str, entry: Entry) -> bool:
-        """Of a message that is there in part already, the record gets the whole."""
+        """Write the entry; if a part of the message is on record already, complete it."""
         store, target = self._store, entry["message_id"]
         if await self._append(session_key, entry) or not target:
             return True
@@ -160,7 +161,7 @@ class Recorder:
         )
 
     async def close(self) -> None:
-        """Give up waiting; what is still to be recorded is tried once more, now."""
+        """Stop waiting; everything still to be recorded is tried once more, now."""
         for later in self._later:
             later.cancel()
         await asyncio.gather(*self._later, return_exceptions=True)
@@ -176,7 +177,7 @@ class Recorder:
             stopping = await _cancelled(asyncio.sleep(delay))
             last = stopping or attempt == len(self.delays)
             try:
-                await _at_last(write, hop_of) if last else await write(hop_of)
+                await _last_attempt(write, hop_of) if last else await write(hop_of)
             except StoreError as error:
                 failure = f"{error} {error.hint}"
                 if last:
@@ -186,8 +187,8 @@ class Recorder:
         logger.error("A message was delivered but could not be recorded: %s", failure)
 
 
-async def _at_last(write: Callable[[HopOf | None], Awaitable[None]], hop_of: HopOf | None) -> None:
-    """The last attempt: where the record cannot be read, it is written without what would be looked up there."""
+async def _last_attempt(write: Callable[[HopOf | None], Awaitable[None]], hop_of: HopOf | None) -> None:
+    """The last attempt: when the record cannot be read, write without what would be looked up there."""
     try:
         await write(hop_of)
     except StoreError:

@@ -1,5 +1,5 @@
-"""What the platform lists: the groups a bot sits in, their people and titles. Asked seldom, because calls are counted,
-and kept among the record's members, so that one process asks for all.
+"""What the platform lists: the groups a bot is in, their people and titles. Asked rarely, because calls are limited;
+the answers are saved among the record's members, so one process asks for all.
 """
 
 import asyncio
@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from typing import Any, Final
 
-from nanobot_transcript.conversation.people import OPEN_ID, People
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import Groups
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError
-from nanobot_transcript.identity import is_person, sender_ids
+from nanobot_transcript.identity import OPEN_ID, is_person, sender_ids
 from nanobot_transcript.sql.outage import level_of
 
 __all__ = ["Lists"]
@@ -28,8 +28,8 @@ _PATIENCE: Final = 2.0
 
 
 class Seldom:
-    """Anything may be asked for at once, and again a day after the answer. What got none may be asked for five minutes
-    later, and with each further failure after twice the time, up to six hours: perhaps the bot may not know.
+    """Limits repeated questions: at once, then again a day after an answer. After a failure five minutes later, and
+    after each further failure twice as long, up to six hours: perhaps the bot lacks a permission.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -38,7 +38,7 @@ class Seldom:
         self._pauses: dict[Hashable, float] = {}
 
     def begin(self, what: Hashable) -> bool:
-        """True when it is to be asked for now. Until it is ``answered`` that counts as a failure."""
+        """True when it is time to ask. Counts as a failure until ``answered`` is called."""
         now = self._clock()
         if now < self._due.get(what, now):
             return False
@@ -47,14 +47,14 @@ class Seldom:
         return True
 
     def answered(self, what: Hashable) -> None:
-        """It is known now."""
+        """The question was answered."""
         self._due[what] = self._clock() + _DAY
         self._pauses.pop(what, None)
 
 
 class Lists:
-    """The lists of all bots of this process; for one event loop. Nothing here raises: what the platform refuses is
-    logged once and leaves what is known. Of a group that is not ``wanted`` nothing is asked and nothing written down.
+    """The lists of all bots of this process; for one event loop. Nothing here raises: a refusal by the platform is
+    logged once, and what is known stays. Groups that are not ``wanted`` are not asked for and not saved.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class Lists:
         self._work: set[asyncio.Task[None]] = set()
         self._complained: set[str] = set()
         self.patience: float = _PATIENCE
-        """Seconds for which a message waits until it is known who is in its group."""
+        """Seconds that a message waits until it is known who is in its group."""
 
     def attend(self, account: str, groups: Groups) -> None:
-        """Ask for a bot of this process here."""
+        """Ask for this bot of the process, too."""
         self._groups[account] = groups
         self._seats.setdefault(account, set())
 
     # --- where a bot sits
 
     async def take_seats(self, account: str) -> None:
-        """Ask in which groups a bot sits, and let the other bots know it, before it has said anything there."""
+        """Ask which groups a bot is in, so that other bots know it before it has said anything there."""
         groups = self._groups.get(account)
         if groups is None:
             return
@@ -95,13 +95,17 @@ class Lists:
         try:
             titles = await groups.mine()
         except PlatformError as error:
-            logger.warning("The groups that a bot is in are known from their messages only: %s %s", error, error.hint)
+            logger.warning(
+                "The platform did not list a bot's groups; they become known from their messages: %s %s",
+                error,
+                error.hint,
+            )
             return
         self._seats[account].update(titles)
         await asyncio.to_thread(self._note_seats, account, titles)
 
     def sits_in(self, account: str, session_key: str) -> bool:
-        """True when a bot is known to sit in a group; about an unknown one the platform is asked now and then."""
+        """True when a bot is known to be in a group. For an unknown group the platform is asked now and then."""
         if session_key in self._seats.get(account, ()) or self._people.look().sits_in(session_key, account):
             return True
         if account in self._groups and self._clock() >= self._seats_due.get(account, self._clock()):
@@ -110,25 +114,25 @@ class Lists:
         return False
 
     def seats(self, account: str) -> list[str]:
-        """The session keys of the groups that are known."""
+        """The session keys of a bot's known groups."""
         return sorted(self._seats.get(account, ()))
 
     def joined(self, account: str, session_key: str) -> None:
-        """A bot was taken into a group, or was heard of there."""
+        """A bot was added to a group, or was heard of there."""
         if session_key not in self._seats.setdefault(account, set()):
             self._seats[account].add(session_key)
             self._begin(self._noted(self._note_seats, account, {session_key: ""}))
 
     def left(self, account: str, session_key: str) -> None:
-        """A bot was put out of a group."""
+        """A bot was removed from a group."""
         self._seats.get(account, set()).discard(session_key)
         self._begin(self._noted(self._people.left, session_key, account))
 
     # --- who else does
 
     def heard(self, account: str, session_key: str, sender: str = "", ids: Ids | None = None) -> None:
-        """A bot heard a message of a group. Begin to find out what is not known of it: its title, its people, and the
-        name of its ``sender`` where that has none; ``ids`` are those the bot sees.
+        """A bot heard a message of a group. Start asking for what is unknown: the title, the people, and the name of
+        its ``sender``; ``ids`` are those the bot sees.
         """
         if account not in self._groups or self._people.members is None or not self._wanted(session_key):
             return
@@ -142,9 +146,9 @@ class Lists:
         asking.add_done_callback(lambda _: self._asking.pop(session_key, None))
 
     async def known(self, session_key: str) -> None:
-        """Wait until a question about this group that is under way is answered, for ``patience`` seconds at most.
+        """Wait until a running question about this group is answered, for at most ``patience`` seconds.
 
-        When that was not enough, later messages do not wait for the same answer again.
+        If that was not enough, later messages do not wait for the same answer again.
         """
         asking = self._asking.get(session_key)
         if asking is None:
@@ -154,9 +158,9 @@ class Lists:
             self._asking.pop(session_key, None)
 
     async def named(self, account: str, session_key: str, entries: Iterable[Entry]) -> bool:
-        """Wait a little for the names of people who have none yet; False when everybody has one.
+        """Wait a little for the names of people without one; False when everybody has one.
 
-        True even when the answer was there at once: it may have come after the entries were read.
+        True even when the answer came at once: it may have come after the entries were read.
         """
         look = self._people.look()
         nameless = next((entry for entry in entries if is_person(entry) and not look.knows(entry)), None)
@@ -164,24 +168,24 @@ class Lists:
             return False
         ids = {kind: str(known) for kind, known in sender_ids(nameless).items()}
         lasting = [ids.get(kind) for kind in self._people.platform.person_ids if kind != OPEN_ID]
-        if nameless["sender"] in lasting:  # what another account calls somebody says nothing to this one
+        if nameless["sender"] in lasting:  # another account's ids mean nothing to this one
             self.heard(account, session_key, nameless["sender"], ids)
         await self.known(session_key)
         return True
 
     async def close(self) -> None:
-        """End what is being asked."""
+        """Cancel running questions."""
         for work in self._work:
             work.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
 
     def _is_due(self, session_key: str, sender: str) -> bool:
-        """True when the people of a group are to be asked for: nobody has for hours, or one of them has no name."""
+        """True when the people of a group should be listed: not done for hours, or one of them has no name."""
         now = self._clock()
         if now < self._due.get(session_key, now):
             return False
         if sender:
-            if self._people.look().knows({"sender": sender}):  # by a mention, or another process has asked
+            if self._people.look().knows({"sender": sender}):  # known by now, from a mention or another process
                 return False
             return now >= self._strangers.get((session_key, sender), now)
         return not self._people.is_listed(session_key, _HOPELESS)
@@ -205,7 +209,7 @@ class Lists:
         try:
             title = await self._groups[account].title(session_key)
         except PlatformError as error:
-            logger.info("The name of a group is unknown: %s %s", error, error.hint)
+            logger.info("The platform did not tell a group's name: %s %s", error, error.hint)
         else:
             await self._noted(self._note_titles, account, {session_key: title})
 

@@ -1,6 +1,6 @@
-"""Who is here: what everybody is called and known by, whichever bot's account looks, and who sits in a group.
+"""Who is here: names and ids of everybody, from the view of any bot's account, and who is in a group.
 
-What one process learns goes into the record's members, so that all of them call everybody the same.
+What one process learns is saved among the record's members, so that all processes call everybody the same.
 """
 
 import logging
@@ -12,28 +12,26 @@ from typing import Any, Final, TypeAlias
 from nanobot_transcript.conversation.ports import Arrival, MentionedMember
 from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
+from nanobot_transcript.identity import ACCOUNT, OPEN_ID, AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
 from nanobot_transcript.sql.outage import level_of
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
-__all__ = ["OPEN_ID", "UNKNOWN", "Members", "MembersNow", "People", "Sender"]
+__all__ = ["UNKNOWN", "Members", "MembersNow", "People", "Sender"]
 
 logger = logging.getLogger(__name__)
 
-OPEN_ID: Final = "open_id"
-"""What only one account calls somebody."""
 _REMEMBERED: Final = 5000
 Members: TypeAlias = Callable[[str], Sequence[AgentProfile]]
-"""The members of a chat, by session key."""
+"""Returns the members of a chat by session key."""
 UNKNOWN: Final = "unknown"
 """The sender of a message whose platform does not say who sent it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sent a message: ``sender`` is stable, ``name`` what to show, None while unknown."""
+    """Who sent a message: ``sender`` is stable, ``name`` is the one to show, None while unknown."""
 
     sender: str
     name: str | None
@@ -42,7 +40,7 @@ class Sender:
 
 @dataclass(slots=True)
 class _Own:
-    """One bot of this process: what its host and the platform call it, and what it calls itself there."""
+    """One bot of this process: its name for the host and the platform, and its own open_id there."""
 
     given_name: str = ""
     platform_name: str = ""
@@ -52,9 +50,9 @@ class _Own:
 
 class People:
     """``agents`` is what the settings say of bots, by account; ``only`` names the only bot of this process. Without
-    ``members`` nobody is remembered.
+    ``members`` nothing is remembered.
 
-    For any thread. Whoever asks about one message takes one ``look`` for it.
+    For any thread. Take one ``look`` for everything about one message.
     """
 
     def __init__(
@@ -83,14 +81,14 @@ class People:
     # --- this process's bots
 
     def register(self, account: str, given_name: str = "") -> None:
-        """A bot of this process, and what its host calls it, if it was given a name there."""
+        """Add a bot of this process; ``given_name`` is its name for the host, if it has one."""
         self.own.setdefault(account, _Own()).given_name = given_name
         if self._only and len(self.own) == 2:
             logger.warning("agent.name is for a process with one bot, but there are several. Name them in agents.")
 
     def introduce(self, account: str, *, platform_name: str = "", open_id: str = "") -> None:
-        """Enter a bot of this process among the members, with what the platform says about it. What cannot be kept now,
-        ``still_here`` says again.
+        """Enter a bot of this process among the members, with what the platform says about it. If that cannot be saved
+        now, ``still_here`` repeats it.
         """
         own = self.own.setdefault(account, _Own())
         own.platform_name, own.open_id = platform_name or own.platform_name, open_id or own.open_id
@@ -113,19 +111,21 @@ class People:
         except StoreError as error:
             logger.log(
                 level_of(error, logging.WARNING),
-                "%s is not entered among the members yet: %s %s",
+                "%s could not be saved among the members, trying again later: %s %s",
                 name,
                 error,
                 error.hint,
             )
 
     def still_here(self) -> None:
-        """Say again that this process's bots run; who says nothing for 30 days loses the claim to a name."""
+        """Repeat that this process's bots are running; a bot that was not heard of for 30 days loses its claim to a
+        name.
+        """
         for account in list(self.own):
             self.introduce(account)
 
     def wanted(self, account: str, view: MemberView) -> str:
-        """What a bot of this process would be called if nobody else were."""
+        """The name of a bot of this process if no other bot had it."""
         own, known = self.own.get(account, _Own()), view.bot_of(account)
         if account in self.agents:
             return self.agents[account].name
@@ -136,7 +136,7 @@ class People:
     # --- learning, off the path of a message
 
     def learn(self, arrival: Arrival) -> None:
-        """Keep what a message tells about people and bots. Raises StoreError."""
+        """Save what a message tells about people and bots. Raises StoreError."""
         look, members, key = self.look(), self.members, arrival.session_key
         if members is None:
             return
@@ -151,26 +151,26 @@ class People:
             self._learn_mention(members, look, mention, arrival.account)
 
     def sits(self, session_key: str, account: str) -> None:
-        """A bot of this process takes part in a chat. Raises StoreError."""
+        """A bot of this process is in a chat. Raises StoreError."""
         if self.members is not None:
             self.members.saw(session_key, self.look().agent_name(account))
 
     def left(self, session_key: str, account: str) -> None:
-        """A bot of this process takes part in a chat no more. Raises StoreError."""
+        """A bot of this process has left a chat. Raises StoreError."""
         if self.members is not None:
             self.members.left(session_key, self.look().agent_name(account))
 
     def listed(self, session_key: str, people: Mapping[str, str], kind: str, account: str) -> None:
-        """The platform listed to a bot who is in a chat: by their id of this kind, their names. Raises StoreError."""
+        """The platform listed the people of a chat to a bot: their names by ids of this kind. Raises StoreError."""
         if self.members is not None:
             self.members.remember_list(session_key, people, kind, account)
 
     def is_listed(self, session_key: str, seconds: float) -> bool:
-        """True when the people of a chat were listed in the last so many seconds."""
+        """True when the people of a chat were listed within the last ``seconds``."""
         return self.members is not None and self.members.is_listed(session_key, seconds)
 
     def link(self, observer: str, open_id: str, account: str) -> None:
-        """``observer`` sees the bot ``account`` as ``open_id``, whatever was thought before. Raises StoreError."""
+        """``observer`` sees the bot ``account`` as ``open_id``, whatever was assumed before. Raises StoreError."""
         bot = self._view().bot_of(account)
         if self.members is None or bot is None or not open_id or bot.open_ids.get(observer) == open_id:
             return
@@ -189,13 +189,13 @@ class People:
     # --- what a look needs
 
     def same(self, profile: AgentProfile) -> AgentProfile:
-        """The same object for equal profiles: the gate knows by that what it has read already."""
+        """The same object for equal profiles, because the gate caches by identity."""
         if len(self._interned) > _REMEMBERED:
             self._interned.clear()
         return self._interned.setdefault(profile, profile)
 
     def warn_of_clashes(self, wanted: Mapping[str, str], names: Mapping[str, str]) -> None:
-        """Tell in the log, once, which bots want one name."""
+        """Log, once, which bots want the same name."""
         for name, accounts in name_clashes(wanted).items():
             if tuple(accounts) in self._warned:
                 continue
@@ -205,7 +205,7 @@ class People:
 
 
 class MembersNow:
-    """Who is who at one moment, for everything that is to be known about one message."""
+    """Who is who at one moment, for everything about one message."""
 
     def __init__(self, people: People, view: MemberView) -> None:
         self._people: People = people
@@ -213,12 +213,12 @@ class MembersNow:
 
     @cached_property
     def _bots(self) -> list[BotProfile]:
-        """Those that gave a sign of life lately."""
+        """The bots that were heard of lately."""
         return [bot for bot in self._view.bots() if not bot.silent]
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """By account, a name for each bot that nobody else has."""
+        """For each bot, by account, a name that nobody else has."""
         people = self._people
         wanted = {bot.account: bot.name for bot in self._bots}
         wanted |= {account: agent.name for account, agent in people.agents.items()}
@@ -233,7 +233,7 @@ class MembersNow:
         return self._names.get(account) or (known.name if known else account)
 
     def profile(self, account: str) -> AgentProfile:
-        """A bot as the gate and the loop guard want to know it."""
+        """A bot as the gate and the loop guard need it."""
         name, known = self.agent_name(account), self._view.bot_of(account)
         if known is not None:
             return self._people.same(known.called(name))
@@ -242,9 +242,10 @@ class MembersNow:
         return self._people.same(AgentProfile(name, told.aliases, told.description, ids, account=account))
 
     def members(self, session_key: str, account: str) -> list[AgentProfile]:
-        """Who is in a chat, as far as anybody knows: the bot ``account`` first, other bots, people.
+        """Who is in a chat, as far as known: the bot ``account`` first, other bots, people.
 
-        A bot that the settings name and that has never run may sit anywhere: who calls it means no other one.
+        A bot that is named in the settings but has never run counts as present everywhere: whoever calls it means no
+        other bot.
         """
         me, seen = self.profile(account), self._view.of_chat(session_key)
         present = {member.sender for member in seen}
@@ -263,7 +264,7 @@ class MembersNow:
         return [me, *(self._people.same(member) for member in (*others, *people))]
 
     def names_in(self, session_key: str) -> dict[str, str]:
-        """By stable sender, what everybody is called who was seen in a chat."""
+        """The names, by stable sender, of everybody who was seen in a chat."""
         return {member.sender: member.name for member in self._view.of_chat(session_key)}
 
     def sits_in(self, session_key: str, account: str) -> bool:
@@ -292,21 +293,21 @@ class MembersNow:
         return [self._mention(mention, arrival.account) for mention in arrival.mentions]
 
     def is_lasting(self, ids: Ids, observer: str) -> bool:
-        """True when these ids of a person lead to a sender that other accounts would find too."""
+        """True when these ids of a person give a sender that other accounts would find, too."""
         return self.person(ids, observer) != ids.get(OPEN_ID)
 
     def person(self, ids: Ids, observer: str) -> str:
-        """The stable sender of a person as ``observer`` sees them; empty where nothing is known."""
+        """The stable sender of a person as ``observer`` sees them; empty when nothing is known."""
         sender, open_id = self._people.platform.sender_of(ids), ids.get(OPEN_ID)
         if open_id and sender == open_id:
             return self._view.sender_for(observer, open_id) or sender
         return sender
 
     def mentioned_bot(self, mention: MentionedMember, observer: str) -> str | None:
-        """The account of the bot that is mentioned: by its ids, else the one that goes by the name.
+        """The account of the bot that is mentioned: by its ids, else by the name.
 
-        Anybody can take a name, so it tells nothing about ids of a person who is known, nor about a bot that
-        ``observer`` knows by another id.
+        Anybody can take a name, so a name does not count when the ids are a known person's, or when ``observer`` knows
+        the bot of that name by another id.
         """
         if mention.kind == "human":
             return None
@@ -328,11 +329,11 @@ class MembersNow:
         return self._view.name_of(sender) or str(entry.get("sender_name") or "") or sender or "somebody"
 
     def knows(self, entry: Mapping[str, Any]) -> bool:
-        """True when the sender of an entry has a name, and is not shown by id."""
+        """True when the sender of an entry has a name and is not shown by id."""
         return bool(entry.get("sender_name") or self._view.name_of(str(entry.get("sender") or "")))
 
     def _account_of(self, ids: Ids, observer: str) -> str | None:
-        """The account behind a bot's ids, if it is known."""
+        """The account behind a bot's ids, if known."""
         account, open_id = ids.get(ACCOUNT), ids.get(OPEN_ID)
         if account:
             return account
@@ -346,12 +347,12 @@ class MembersNow:
         return next((bot.account for bot in bots if bot.open_ids.get(observer) == open_id), None)
 
     def _is_of_a_person(self, ids: Ids, observer: str) -> bool:
-        """True for ids of a person who is known."""
+        """True for ids of a known person."""
         seen_as = self._view.sender_for(observer, ids.get(OPEN_ID, ""))
         return any(self._view.is_person(sender) for sender in (self.person(ids, observer), seen_as or ""))
 
     def _is_account(self, identity: str) -> bool:
-        """True for what a bot writes with: on some platforms everybody calls it so, like a person."""
+        """True for a bot's account. On some platforms everybody sees that id as its sender, like a person's."""
         people = self._people
         return identity in people.own or identity in people.agents or self._view.bot_of(identity) is not None
 

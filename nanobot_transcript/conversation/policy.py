@@ -10,10 +10,10 @@ _SHARING: Final = frozenset({"listen", "gate"})
 
 
 class Policy:
-    """The modes of groups: ``mode``, and by chat id those that differ.
+    """The modes of groups: ``mode``, and by chat id the exceptions.
 
-    ``observe`` records; ``listen`` also gives the agent what was said; ``gate`` decides besides what the agent answers;
-    ``off`` leaves the chat alone. Our own runner decides by the gate in both of the last two.
+    ``observe`` records; ``listen`` also tells the agent what was said; ``gate`` also decides what the agent answers;
+    ``off`` leaves the chat alone. Our own runner uses the gate in both ``listen`` and ``gate``.
     """
 
     def __init__(self, mode: Mode = "listen", chats: Mapping[str, Mode] | None = None) -> None:
@@ -27,19 +27,19 @@ class Policy:
 
     @property
     def shares_somewhere(self) -> bool:
-        """True when the agent is given something in at least one chat."""
+        """True when the agent is told something in at least one chat."""
         return not _SHARING.isdisjoint({self._mode, *self._chats.values()})
 
     def mode_of(self, chat_id: str) -> Mode:
-        """The mode that holds in a chat."""
+        """The mode of a chat."""
         return self._chats.get(chat_id, self._mode)
 
     def records(self, chat_id: str) -> bool:
-        """True when messages of this chat are written down."""
+        """True when messages of this chat are recorded."""
         return self.mode_of(chat_id) != "off"
 
     def shares(self, chat_id: str) -> bool:
-        """True when the agent is given what was said in this chat, and may answer."""
+        """True when the agent is told what was said in this chat, and may answer."""
         return self.mode_of(chat_id) in _SHARING
 
     def gates(self, chat_id: str) -> bool:

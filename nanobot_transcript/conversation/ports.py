@@ -1,4 +1,4 @@
-"""The border between a chat platform and a conversation: what a platform brings and takes, and what it must do."""
+"""The border between a chat platform and a conversation: what a platform delivers and accepts, and what it must do."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -30,14 +30,14 @@ __all__ = [
 ]
 
 MaySend: TypeAlias = Callable[[], Awaitable[bool]]
-"""Asked right before every attempt to send, and while a text is shown that is still being written."""
+"""Awaited before every attempt to send, and while an unfinished text is shown."""
 React: TypeAlias = Callable[[str, str], None]
-"""Puts on a message, by its id, a reaction, by the platform's name of it, which stays there. Waits for nothing."""
+"""Puts a reaction (by the platform's name) on a message (by id), and leaves it there. Does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class MentionedMember:
-    """Somebody named in a message; ``ids`` are those the receiving account sees, ``kind`` None if not told."""
+    """Somebody named in a message; ``ids`` are those the receiving account sees, ``kind`` is None when not told."""
 
     name: str
     ids: Ids
@@ -47,11 +47,11 @@ class MentionedMember:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message as one bot's ``account`` heard it, before anybody knows who is who.
+    """A message as one bot's ``account`` heard it, before names and ids are resolved.
 
-    ``sender_ids`` are those that this account sees; ``sender_name`` is what the platform calls the sender, where it
-    says so. ``ts_ms`` is the platform's time, ``source`` how it came here. ``complete`` is False while the text is
-    still being written.
+    ``sender_ids`` are those that this account sees; ``sender_name`` is the platform's name for the sender, if it tells.
+    ``ts_ms`` is the platform's time, ``source`` how it came here. ``complete`` is False while the text is still being
+    written.
     """
 
     session_key: str
@@ -77,10 +77,9 @@ class Arrival:
 class InboundMessage:
     """A message that reached this agent: pushed by the platform, or relayed from the record.
 
-    ``entry`` is the message as the record holds it. A ``private`` chat is never recorded; a ``relayed`` entry was
-    read from the record, so it is in there already. ``complete`` is False for a message whose text is still being
-    written: it is recorded, and begins no turn. ``recorded``: the record took it, so what is not there any more was
-    taken back.
+    ``entry`` is the message as recorded. A ``private`` chat is never recorded; a ``relayed`` entry was read from the
+    record. ``complete`` is False while the text is still being written: the message is recorded, and begins no turn.
+    ``recorded``: the record accepted it, so if it is no longer there it was recalled.
     """
 
     session_key: str
@@ -98,7 +97,7 @@ class InboundMessage:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A message was taken back; ``ts`` is when, in milliseconds."""
+    """A message was recalled, at ``ts`` (milliseconds)."""
 
     session_key: str
     message_id: str
@@ -112,7 +111,7 @@ MessageChange: TypeAlias = Recalled
 
 @dataclass(frozen=True, slots=True)
 class CardAction:
-    """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries.
+    """Somebody used a button of a card: ``message_id`` is the card's, ``value`` what the button carries.
 
     ``action_id`` is the platform's id of the event.
     """
@@ -130,8 +129,8 @@ class CardAction:
 class SentMessage:
     """A message as the platform confirmed it; ``ts`` is its time in milliseconds.
 
-    ``ids`` are those of the sending bot. ``text`` is what stands there when that is not what was asked for: of a card
-    its text, of a stream that broke off what was shown last.
+    ``ids`` are those of the sending bot. ``text`` is what the chat shows when that differs from what was asked for: the
+    text of a card, or the last state of a broken stream.
     """
 
     message_id: str
@@ -146,11 +145,11 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """Something to be said in a chat.
+    """A message to be sent to a chat.
 
     ``idempotency_key`` is the same at every attempt, so that the platform delivers at most once. ``content`` is empty
-    while the text is still being written. ``card`` replaces the text for channels that have cards. A ``private``
-    message is not recorded. Once ``may_send`` says no, the message is not sent, and what is shown of it is taken back.
+    while the text is still being written. ``card`` replaces the text on channels that have cards. A ``private`` message
+    is not recorded. When ``may_send`` returns False, the message is not sent, and what is already shown is taken back.
     """
 
     session_key: str
@@ -170,11 +169,11 @@ class Groups(Protocol):
     """What a platform tells one bot about groups. Raises PlatformError kinds."""
 
     async def mine(self) -> dict[str, str]:
-        """The groups the bot sits in: by session key their titles, empty where there is none."""
+        """The groups the bot is in: titles by session key, empty for none."""
         ...
 
     async def people(self, session_key: str, kind: str) -> dict[str, str]:
-        """The people of a group: by their id of this kind (one of the platform's ``person_ids``) their names."""
+        """The people of a group: names by ids of this kind (one of the platform's ``person_ids``)."""
         ...
 
     async def title(self, session_key: str) -> str:
@@ -183,7 +182,7 @@ class Groups(Protocol):
 
 
 class Read(Protocol):
-    """Makes of a message as it was heard what is published. For any thread."""
+    """Turns a heard message into what is published. For any thread."""
 
     def __call__(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
         """The message with its entry."""
@@ -191,13 +190,13 @@ class Read(Protocol):
 
 
 class Publish(Protocol):
-    """Where a channel brings what the platform tells it. To be called before the platform is acknowledged."""
+    """Receives what the platform tells a channel. Call it before acknowledging to the platform."""
 
     async def __call__(self, event: InboundMessage | MessageChange | CardAction) -> Mapping[str, Any] | None:
-        """Record the event and hand it on. The answer to a card action, if there is one.
+        """Record the event and pass it on. Returns the answer to a card action, if there is one.
 
-        Raises StoreError when it could not be recorded: then the platform should push it again. The agent has it
-        nevertheless, and does not answer it twice.
+        Raises StoreError when it could not be recorded: then the platform should push it again. The agent gets it
+        anyway, and does not answer it twice.
         """
         ...
 
@@ -206,13 +205,15 @@ class Channel(Protocol):
     """One bot on one platform."""
 
     async def start(self, publish: Publish) -> None:
-        """Connect, and bring events to ``publish`` from now on. Raises TranscriptError kinds when that cannot be."""
+        """Connect, and pass events to ``publish`` from now on. Raises TranscriptError kinds when that is
+        impossible.
+        """
         ...
 
     async def send(self, message: OutboundMessage) -> SentMessage:
         """Send a message and return what the platform says about it.
 
-        Raises DeliveryError or PlatformError; another attempt uses the same ``idempotency_key``. Where a part of the
+        Raises DeliveryError or PlatformError; another attempt uses the same ``idempotency_key``. When a part of the
         message arrived, ``arrived`` of the error is that part, a SentMessage with its ``text``.
         """
         ...
@@ -228,10 +229,10 @@ class Channel(Protocol):
 
 @runtime_checkable
 class RevisingChannel(Channel, Protocol):
-    """A channel that can change a card that stands in a chat."""
+    """A channel that can change a card in a chat."""
 
     async def revise(self, message_id: str, card: Mapping[str, Any]) -> str:
-        """Show another card in the place of this bot's own; returns the text that it shows. Raises PlatformError."""
+        """Replace this bot's own card with another one; returns the text that it shows. Raises PlatformError."""
         ...
 
 
@@ -240,19 +241,19 @@ class ReactingChannel(Channel, Protocol):
     """A channel that can show on a message that it is being answered."""
 
     def working(self, message_id: str, reaction: str) -> AbstractAsyncContextManager[None]:
-        """Show ``reaction`` (the platform's name of it) on a message until the end of the block.
+        """Show ``reaction`` (the platform's name) on a message until the end of the block.
 
-        Neither its beginning nor its end waits for the platform, and a failure is none of the block.
+        The block waits for the platform neither at its beginning nor at its end, and does not see failures.
         """
         ...
 
 
 @runtime_checkable
 class MarkingChannel(Channel, Protocol):
-    """A channel that can put a reaction on a message for good."""
+    """A channel that can put a permanent reaction on a message."""
 
     def react(self, message_id: str, reaction: str) -> None:
-        """See ``React``. A failure of the platform is told in the log."""
+        """See ``React``. A failure is logged."""
         ...
 
 
@@ -260,12 +261,12 @@ class LiveMessage(Protocol):
     """A message that is shown while it is being written."""
 
     async def update(self, text: str) -> None:
-        """Show the text so far; the last one before the end of the block is the final one."""
+        """Show the text so far; the last call in the block gives the final text."""
         ...
 
     @property
     def sent(self) -> SentMessage | None:
-        """After the block: the message as it stands there; None when nothing stands there."""
+        """After the block: the message as the chat shows it; None when nothing is left of it."""
         ...
 
 
@@ -274,5 +275,5 @@ class StreamingChannel(Channel, Protocol):
     """A channel that can show a text while it is being written."""
 
     def stream(self, message: OutboundMessage) -> AbstractAsyncContextManager[LiveMessage]:
-        """Open a live message. A block that ends with an exception takes back what was shown, if it can."""
+        """Open a live message. If the block raises, what was shown is taken back, where possible."""
         ...

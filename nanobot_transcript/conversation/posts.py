@@ -1,4 +1,4 @@
-"""Posts of the outbox at a bot's side: said in its chats, and the answers that come back to whoever posted."""
+"""Posts of the outbox from a bot's side: sent to its chats, and the answers returned to the poster."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
@@ -11,26 +11,26 @@ from nanobot_transcript.session_key import split
 __all__ = ["Posts", "Speaker"]
 
 _LOOK_EVERY: Final = 1.0
-"""Seconds after which posts are tried again that failed, or that nobody told of."""
+"""Seconds between two looks for posts that failed, or whose signal was lost."""
 
 
 class Speaker(Protocol):
-    """One bot that says something without having been asked, and writes down what it said."""
+    """One bot that says something without having been asked, and records it."""
 
     async def send(self, message: OutboundMessage) -> SentMessage:
         """Raises DeliveryError and PlatformError kinds."""
         ...
 
     async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
-        """Show another card in the place of one's own. Raises PlatformError kinds."""
+        """Replace one of its own cards. Raises PlatformError kinds."""
         ...
 
 
 class Posts:
-    """What lies in an outbox, for the bots of a process.
+    """The posts in an outbox, for the bots of a process.
 
-    ``longest_wait`` bounds (seconds) how long ``is_answer`` and ``pressed`` wait for others who write to it; None
-    leaves that to the outbox.
+    ``longest_wait`` (seconds) bounds how long ``is_answer`` and ``pressed`` wait for other writers; None leaves that to
+    the outbox.
     """
 
     def __init__(self, outbox: Postbox, *, longest_wait: float | None = None) -> None:
@@ -38,7 +38,7 @@ class Posts:
         self._longest_wait: float | None = longest_wait
 
     def is_answer(self, session_key: str, entry: Entry) -> bool:
-        """True when a message answers a post: it is kept for whoever posted, and no turn begins. For a thread, before
+        """True when a message answers a post: then it is kept for the poster, and no turn begins. For a thread, before
         the platform is acknowledged. Raises StoreError kinds.
         """
         return self._outbox.offer_reply(entry, session_key, max_wait=self._longest_wait)
@@ -47,13 +47,13 @@ class Posts:
         """Give a pressed button to the poster. For a thread. Raises StoreError kinds."""
         if not action.message_id:
             return
-        chat = action.session_key if split(action.session_key)[1] else None  # the platform did not say which
+        chat = action.session_key if split(action.session_key)[1] else None  # None: the platform did not say which chat
         who = action.sender, action.sender_name
         told = Action(action.message_id, action.value, *who, action.form, action.action_id, chat)
         self._outbox.offer_action(told, max_wait=self._longest_wait)
 
     async def serve(self, agent: str, speaker: Speaker, may_post: Callable[[str], bool]) -> None:
-        """Send what lies there for the chats in which this agent may post, without end."""
+        """Send the posts for chats in which this agent may post, without end."""
 
         async def send(job: Job) -> Receipt:
             sent = await speaker.send(_message_of(job, agent))
@@ -68,7 +68,7 @@ class Posts:
 
 
 def _message_of(job: Job, agent: str) -> OutboundMessage:
-    """A post as the message that ``agent`` sends; its uuid keeps the platform from showing it twice."""
+    """A post as a message of ``agent``; its uuid keeps the platform from showing it twice."""
     return OutboundMessage(
         job.session_key,
         job.content or "",

@@ -1,4 +1,4 @@
-"""What a mind is told: who it is, who is here, what was said in the group, and which message it is to answer."""
+"""The prompt: who the agent is, who is here, what was said in the group, and which message to answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _OMITTED: Final = "Earlier messages that are left out here: {count}."
 _QUOTED: Final = "The message it replies to:"
 _MESSAGE: Final = "The message to answer was written by the member in this line; everything below the line is its text."
 _FRAME: Final = len(_HISTORY + _OMITTED) + 30
-"""Characters that are no messages: the sentences above them, with their numbers and line ends."""
+"""Characters besides the messages: the sentences above them, with their numbers and line ends."""
 
 
 class ChatTurn(TypedDict):
@@ -41,8 +41,8 @@ class ChatTurn(TypedDict):
 class ContextLimits:
     """How much of the chat goes into a prompt; ``where`` is the time zone of the times (None: this machine's).
 
-    ``max_chars`` counts all that is told of the group: members, messages, and the sentences between. The message to
-    answer and the instructions come on top.
+    ``max_chars`` counts everything about the group: members, messages, and the sentences in between. The message to
+    answer and the instructions are added to that.
     """
 
     max_entries: int = 20
@@ -52,7 +52,7 @@ class ContextLimits:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One turn of an agent. ``system`` and ``turns`` are for models, ``text`` for programs that take one text."""
+    """One turn of an agent. ``system`` and ``turns`` are for models, ``text`` for programs that take a single text."""
 
     agent: AgentProfile
     session_key: str
@@ -62,13 +62,13 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """Everything as one text; it begins with our words, never with somebody else's."""
+        """Everything as one text; it begins with our own words, never with somebody else's."""
         said = [f"{turn['role']}: {turn['content']}" for turn in self.turns[:-1]]
         return "\n\n".join([self.system, *said, self.turns[-1]["content"]])
 
 
 class Told(NamedTuple):
-    """What is told of a group: the lines of text, and the ids of the messages among them."""
+    """What the prompt tells of a group: the lines of text, and the ids of the messages among them."""
 
     lines: list[str]
     message_ids: list[str]
@@ -84,10 +84,11 @@ def tell(
     omitted: int = 0,
     spent: int = 0,
 ) -> Told:
-    """What is told of a group, within the limits: its members if wanted, and the newest of the ``entries``.
+    """What the prompt tells of a group, within the limits: its members if wanted, and the newest of the
+    ``entries``.
 
     ``when`` says since when; ``omitted`` is how many entries were left out before, ``spent`` how many characters are
-    told besides.
+    used elsewhere.
     """
     left = limits.max_chars - spent - _FRAME
     lines = _member_lines(voices.members(), left // 4) if members else []
@@ -116,8 +117,8 @@ def build_messages(
 ) -> Prompt:
     """The prompt for answering ``message``.
 
-    ``transcript_history`` are the recent entries of the group, everybody's, as far as they are known (None: a private
-    chat). In private ``session_history``, what was said there, makes an ordinary conversation.
+    ``transcript_history`` are the recent entries of the whole group, as far as known (None: a private chat). In a
+    private chat ``session_history``, what was said there, is a plain conversation.
     """
     limits = limits or ContextLimits()
     if transcript_history is None:
@@ -147,7 +148,7 @@ def _identity(agent: AgentProfile, instructions: str) -> str:
 
 
 def _member_lines(lines: Sequence[ShownLine], max_chars: int) -> list[str]:
-    """The members that fit, in their order, and how many do not; one alone is not worth telling."""
+    """The members that fit, in order, and how many do not; a single member is left out."""
     kept: list[str] = []
     left = max_chars - len(_MEMBERS) - len(_MORE)
     for line in lines:
@@ -162,7 +163,7 @@ def _member_lines(lines: Sequence[ShownLine], max_chars: int) -> list[str]:
 
 
 def _quote_lines(line: ShownLine, max_chars: int) -> list[str]:
-    """The quoted message, shortened; nothing where it would leave no room for others."""
+    """The quoted message, shortened; nothing when it would leave no room for others."""
     (quote,), _ = fit([line], max_chars // 4)
     lines = [_QUOTED, encode(quote), ""]
     return lines if sum(map(len, lines)) < (max_chars - _FRAME) // 2 else []
@@ -173,7 +174,7 @@ def _is_same(entry: Entry, message: Entry) -> bool:
 
 
 def _conversation(agent: AgentProfile, entries: Sequence[Entry]) -> tuple[ChatTurn, ...]:
-    """Turns that alternate, as some models demand; several messages in a row become one turn."""
+    """Alternating turns, as some models require; several messages in a row become one turn."""
     turns: list[ChatTurn] = []
     for entry in entries:
         role: Literal["user", "assistant"] = "assistant" if wrote(agent, entry) else "user"

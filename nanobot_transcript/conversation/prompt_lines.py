@@ -1,9 +1,9 @@
-"""How members and their words are shown to a mind: one JSON object per line, which no text or name can break out of.
+"""How members and messages are shown in a prompt: one JSON object per line, which no text or name can break out of.
 
-A line of an entry has ``id``, ``time``, ``from``, then what applies of ``you`` (the mind's own words), ``bot`` (another
-bot's), ``person``, ``thread``, ``reply_to``, ``edited``, and ``text``. ``person`` is a mark made of the stable sender.
-It stands where the name alone could be taken for somebody else: two people share it, a bot has it, or it is a word of
-ours; names that look the same count as the same.
+An entry has ``id``, ``time``, ``from``, then, where they apply, ``you`` (the agent's own words), ``bot`` (another
+bot's), ``person``, ``thread``, ``reply_to``, ``edited``, and ``text``. ``person`` is a mark derived from the stable
+sender. It is added when the name alone could be mistaken: two people share it, a bot has it, or it is one of our
+keywords. Names that look the same count as the same.
 """
 
 import hashlib
@@ -27,15 +27,15 @@ _LONGEST_DESCRIPTION: Final = 300
 _SHORTEST: Final = 80
 _NOTICE: Final = 32
 _OURS: Final = frozenset({"you", "bot", "person", "system", "assistant", "user", "tool", "everyone", "all", "somebody"})
-"""Names that mean something to whoever reads the lines."""
+"""Keywords of these lines, which a name must not imitate."""
 _NOBODY: Final = "somebody"
 
 
 class Voices:
     """The members of a group and the senders of entries, as ``agent`` is told them.
 
-    ``called`` says what to call the sender of an entry, by default what the members are called, else what the entry
-    says. ``clean`` goes over every text of others. ``where`` is the time zone of the times (None: this machine's).
+    ``called`` names the sender of an entry, by default the member's name, else the name in the entry. ``clean`` is
+    applied to every text of others. ``where`` is the time zone of the times (None: this machine's).
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Voices:
         return self.header(entry) | {"text": self._clean(str(entry.get("content") or ""))}
 
     def header(self, entry: Entry) -> ShownLine:
-        """An entry without its text: who says it, when, and where."""
+        """An entry without its text: who said it, when, and where."""
         line: ShownLine = {"id": self._short(entry.get("message_id")), "time": _time(entry.get("ts"), self._where)}
         line["from"] = name = self._name(entry)
         if wrote(self.agent, entry):
@@ -88,21 +88,23 @@ class Voices:
         return line
 
     def members(self) -> list[ShownLine]:
-        """All members, in their order."""
+        """All members, in order."""
         return [self.member(member) for member in self._members]
 
     def _name(self, entry: Entry) -> str:
         return self._shown(self._called(entry)) or _NOBODY
 
     def _shown(self, name: str) -> str:
-        """A name on one line, without what nobody sees."""
-        return self._clean(on_one_line(name, _LONGEST_NAME)).strip()  # cleaned last: what nobody sees may hide a marker
+        """A name on one line, without invisible characters."""
+        return self._clean(
+            on_one_line(name, _LONGEST_NAME)
+        ).strip()  # cleaned last: invisible characters may hide a marker
 
     def _by_members(self, entry: Entry) -> str:
         return self._names.get(str(entry.get("sender") or "")) or name_in(entry)
 
     def _names_in_doubt(self, entries: Iterable[Entry]) -> set[str]:
-        """The names under which more than one is known, or that people could borrow from bots and from us."""
+        """Names that more than one member has, or that people could borrow from bots or from our keywords."""
         people: defaultdict[str, set[str]] = defaultdict(set)
         bots: set[str] = set()
         for member in (self.agent, *self._members):
@@ -120,21 +122,21 @@ class Voices:
         return {name for name, senders in people.items() if len(senders) > 1 or name in bots or name in _OURS}
 
     def _short(self, value: object) -> str | None:
-        """An id; lines that other programs wrote may hold anything there."""
+        """An id; other programs may write anything there."""
         return self._clean(value)[:_LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def name_in(entry: Mapping[str, Any]) -> str:
-    """What an entry itself calls its sender, on one line."""
+    """The sender's name in an entry itself, on one line."""
     name = str(entry.get("sender_name") or entry.get("sender") or "")
     return on_one_line(well_formed(name), _LONGEST_NAME) or _NOBODY
 
 
 def fit(lines: Iterable[ShownLine], max_chars: int, longest: int = 0) -> tuple[list[ShownLine], int]:
-    """As many of the newest lines as fit into ``max_chars`` characters, encoded, and how many were left out.
+    """As many of the newest lines, encoded, as fit into ``max_chars`` characters, and how many were left out.
 
-    A line longer than ``longest`` (0: half of all) is shortened and says so; the newest line is always there, with a
-    piece of its text.
+    A line longer than ``longest`` (0: half of all) is shortened, with a notice; the newest line is always included, at
+    least with a part of its text.
     """
     kept: list[ShownLine] = []
     waiting, left = list(lines), max_chars
@@ -163,7 +165,7 @@ def _shortened(line: ShownLine, limit: int) -> ShownLine:
     text, surplus = line["text"], length_of(line) - limit
     if surplus <= 0:
         return line
-    kept = max(_SHORTEST, len(text) - surplus - _NOTICE)  # a character has at least its own length when it is encoded
+    kept = max(_SHORTEST, len(text) - surplus - _NOTICE)  # encoding makes no character shorter
     return line | {"text": f"{text[:kept]}… ({len(text) - kept} more characters)"} if kept < len(text) else line
 
 

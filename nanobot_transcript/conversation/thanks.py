@@ -1,4 +1,4 @@
-"""Thanks and consent of people get no answer, and a reaction where that is wanted: from the bot that they are for."""
+"""Thanks and consent of people get no answer; where wanted, the bot they are for puts a reaction on them."""
 
 import logging
 from collections import OrderedDict
@@ -15,10 +15,9 @@ _REMEMBERED: Final = 4096
 
 
 class Thanks:
-    """Reacts for the bots of this process, once to each message; for one event loop.
+    """Reacts for the bots of this process, once per message; for one event loop.
 
-    ``reaction`` is the platform's name of it; where it is empty nothing is done. A bot that cannot react, because its
-    platform has no reactions, stays silent.
+    ``reaction`` is the platform's name of it; empty for none. A bot on a platform without reactions stays silent.
     """
 
     def __init__(self, reaction: str = "") -> None:
@@ -27,22 +26,22 @@ class Thanks:
         self._reacted: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     def attend(self, account: str, react: React) -> None:
-        """Let a bot react by this from now on."""
+        """Use ``react`` for this bot from now on."""
         self._reacting[account] = react
 
     def take(self, account: str, message: InboundMessage) -> None:
-        """A bot was thanked. Never raises, and waits for nothing."""
+        """A bot was thanked. Never raises, and does not wait."""
         react, message_id = self._reacting.get(account), message.message_id
         if not self._reaction or react is None or not message_id or not self._is_new(account, message):
             return
-        logger.debug("A reaction takes the place of an answer to %s", message_id)
+        logger.debug("%s gets a reaction instead of an answer", message_id)
         try:
             react(message_id, self._reaction)
         except Exception:  # a channel is somebody else's code
-            logger.exception("A reaction could not be put on %s", message_id)
+            logger.exception("Putting a reaction on %s failed", message_id)
 
     def _is_new(self, account: str, message: InboundMessage) -> bool:
-        """False for what the platform pushed before."""
+        """False for a message that the platform has pushed before."""
         taken = [(account, message.session_key, known) for known in ids_of(message.entry)]
         if any(one in self._reacted for one in taken):
             return False

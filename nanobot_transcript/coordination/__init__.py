@@ -1,2 +1,3 @@
-"""What processes need in order to agree: who may do something now and how often, how far somebody has come, what has
-changed, and who lives. One folder for each backend."""
+"""What processes need in order to agree: leases, budgets, marks, signals, and which of them are alive. One folder for
+each backend.
+"""

@@ -1,7 +1,8 @@
-"""Leases and budgets for code on an event loop: in place where that takes microseconds, else in a thread."""
+"""Leases and budgets for code on an event loop: called directly where that takes microseconds, else in a thread."""
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
@@ -14,23 +15,23 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+@dataclass(eq=False, slots=True)
 class AsyncLease:
     """The same calls as ``Lease``, awaited."""
 
-    def __init__(self, lease: Lease) -> None:
-        self.plain: Lease = lease
+    plain: Lease
 
     async def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
-        """See ``Lease.acquire``. Cancelled, it gives back what it may still get."""
+        """See ``Lease.acquire``. If it is cancelled, a lease that is still granted is given back."""
         if not self.plain.blocking:
             return self.plain.acquire(name, holder, ttl)
-        import asyncio  # whoever awaits this has it already; importing the turns must not cost it
+        import asyncio  # importing this module must not load asyncio
 
         asking = _Asking(self.plain, name, holder, ttl)
         try:
             return await asyncio.to_thread(asking.ask)
         except asyncio.CancelledError:
-            # Its end is not waited for: the other side may be silent for a minute.
+            # Not awaited: the database may be silent for a minute.
             asyncio.get_running_loop().run_in_executor(None, asking.give_up)
             raise
 
@@ -75,15 +76,15 @@ class _Asking:
         with self._mutex:
             grant, self._grant = self._grant, None
         if grant is not None:
-            with suppress(StoreError):  # it runs out by itself
+            with suppress(StoreError):  # it expires by itself
                 self._lease.release(grant)
 
 
+@dataclass(eq=False, slots=True)
 class AsyncBudget:
-    """What takes of a ``Budget``, awaited."""
+    """``Budget.take``, awaited."""
 
-    def __init__(self, budget: Budget) -> None:
-        self.plain: Budget = budget
+    plain: Budget
 
     async def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """See ``Budget.take``."""
@@ -91,9 +92,9 @@ class AsyncBudget:
 
 
 async def ask(blocking: bool, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """What a plain call gives: made in place, or in a thread when it is ``blocking``."""
+    """The result of a plain call: made directly, or in a thread when it is ``blocking``."""
     if not blocking:
         return call(*args, **kwargs)
-    import asyncio  # whoever awaits this has it already; importing the turns must not cost it
+    import asyncio  # importing this module must not load asyncio
 
     return await asyncio.to_thread(call, *args, **kwargs)

@@ -1,4 +1,6 @@
-"""How long ago something was, whatever was done to the clock meanwhile: counted from the start of this machine."""
+"""Elapsed time that survives changes of the clock and restarts of the process: counted from the boot of this
+machine.
+"""
 
 import time
 from functools import cache
@@ -7,42 +9,45 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Moment", "by_the_clock", "moment"]
+__all__ = ["CLOCK_TOLERANCE", "Moment", "by_the_clock", "moment"]
+
+CLOCK_TOLERANCE: Final = 2.0
+"""Seconds by which the clocks of two machines may differ before ``doctor`` warns of it."""
 
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-"""Another one after each start of the machine; see random(4)."""
+"""A new random id after each boot; see random(4)."""
 
 _SET: Final = 5.0
-"""Seconds by which a clock is off that somebody has set."""
+"""Seconds; a larger difference means that somebody has set the clock."""
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """``seconds`` after the start ``boot`` of a machine, while it slept counted, too.
+    """``seconds`` after a machine's boot with the id ``boot``, including time asleep.
 
-    ``boot`` is empty where the system does not tell one start from another.
+    ``boot`` is empty when the system cannot tell one boot from another.
     """
 
     boot: str = ""
     seconds: float = 0.0
 
     def until(self, later: "Moment") -> float | None:
-        """Seconds between the two; None when the machine was started anew, or nobody knows."""
+        """Seconds between the two; None when the machine was rebooted in between, or when that is unknown."""
         return later.seconds - self.seconds if self.boot and self.boot == later.boot else None
 
 
 def moment() -> Moment:
-    """Now; nothing is known where the system has no clock that goes on while the machine sleeps."""
+    """Now; empty when the system has no clock that runs while the machine sleeps."""
     boot, clock = _boot(), getattr(time, "CLOCK_BOOTTIME", None)
     if not boot or clock is None:
         return Moment()
     try:
         return Moment(boot, time.clock_gettime(clock))
-    except OSError:  # it has a name, and the system does not know it
+    except OSError:  # the C library has the constant, the kernel has no such clock
         return Moment()
 
 
 def by_the_clock(then: Moment, told: float) -> float:
-    """When that was in seconds since 1970: ``told`` by the clock then, unless the clock has been set meanwhile."""
+    """A moment in seconds since 1970: ``told`` as the clock said then, unless the clock has been set since."""
     passed = then.until(moment())
     if passed is None:
         return told

@@ -1,11 +1,12 @@
-"""What processes need in order to agree: the sole right to do something for a while, a shared allowance, what is to be
-known after a restart, that something has changed, and who still lives.
+"""What processes need in order to agree: exclusive rights for a while, shared allowances, notes that survive a restart,
+signals of change, and which processes are alive.
 
-These are small protocols. ``files`` is one backend; ``tests/contract`` holds every backend to the same behaviour, so
-that a networked one can stand beside it.
+These are small protocols. ``files`` is one backend, PostgreSQL another; ``tests/contract`` holds both to the same
+behaviour.
 """
 
 import hashlib
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -15,6 +16,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 __all__ = [
     "HOUR",
+    "LONGEST_HOLDER",
+    "LONGEST_TTL",
     "Budget",
     "Ear",
     "Grant",
@@ -25,20 +28,29 @@ __all__ = [
     "Signals",
     "agent_of",
     "digest_of",
+    "is_id",
     "new_holder",
 ]
 
 HOUR: Final = 3600.0
-"""The window, in seconds, of budgets that are given by the hour."""
+"""Seconds; the window of hourly budgets."""
+
+LONGEST_TTL: Final = 7 * 86_400.0
+"""Seconds; the longest ``ttl`` of a lease."""
+
+LONGEST_HOLDER: Final = 300
+"""Characters of a holder's name that a lease keeps."""
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A lease that was granted.
+    """A granted lease.
 
-    ``token`` grows with every grant of a name and never repeats, so that a later holder is told from an earlier one.
-    ``expires_at`` is in seconds since 1970. ``succeeds`` is the holder whose lease ran out before this grant without
-    having been released, as far as that is still known: it may have died in the middle of its work.
+    ``token`` grows with every grant of a name and never repeats, so a later holder can be told from an earlier one.
+    ``expires_at`` is in seconds since 1970. ``succeeds`` is the previous holder if its lease ran out without being
+    released, as far as known: it may have died in the middle of its work.
     """
 
     name: str
@@ -49,10 +61,10 @@ class Grant:
 
 
 class Lease(Protocol):
-    """The sole right to do something, for a limited time; ``AsyncLease`` is the door for event loops.
+    """The exclusive right to do something, for a limited time; ``AsyncLease`` is the front for event loops.
 
-    A name is any string, a ``ttl`` above 0 and at most a week; ConfigError for any other one. All calls raise
-    StoreError kinds when the backend cannot be asked.
+    A name is any string, a ``ttl`` above 0 and at most a week; else ConfigError. All calls raise StoreError kinds when
+    the backend cannot be asked.
     """
 
     @property
@@ -61,18 +73,18 @@ class Lease(Protocol):
         ...
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
-        """The lease for ``ttl`` seconds; None while anybody holds it, the same ``holder`` included."""
+        """The lease for ``ttl`` seconds; None while anybody holds it, including the same ``holder``."""
         ...
 
     def renew(self, grant: Grant, ttl: float) -> Grant | None:
-        """The same lease with the same token for ``ttl`` seconds from now; None when it is not the holder's any more.
+        """The same lease with the same token for ``ttl`` seconds from now; None when the holder no longer has it.
 
         A lease that ran out and that nobody has taken is given back to its holder.
         """
         ...
 
     def release(self, grant: Grant) -> None:
-        """Give the lease back. Nothing happens when it is not the holder's any more."""
+        """Give the lease back. Does nothing when the holder no longer has it."""
         ...
 
     def current(self, name: str) -> Grant | None:
@@ -81,7 +93,7 @@ class Lease(Protocol):
 
 
 class Budget(Protocol):
-    """A number of calls within a time that all processes share; ``AsyncBudget`` is the door for event loops."""
+    """A limited number of calls per time, shared by all processes; ``AsyncBudget`` is the front for event loops."""
 
     @property
     def blocking(self) -> bool:
@@ -89,24 +101,24 @@ class Budget(Protocol):
         ...
 
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
-        """True when ``cost`` more stay within ``limit`` in the last ``window`` seconds; only then they are counted.
+        """True when ``cost`` more stay within ``limit`` in the last ``window`` seconds; only then are they counted.
 
-        There is no window of this length, wherever it begins, in which more than ``limit`` were granted; but for the
-        steps of a clock. Callers that share a name give the same window. Raises ConfigError for a ``cost`` below 0 and
-        a ``window`` that is not above 0.
+        No window of this length, wherever it begins, has more than ``limit`` grants, unless the clock is changed.
+        Callers that share a name must give the same window. Raises ConfigError for a ``cost`` below 0 and a ``window``
+        that is not above 0.
         """
         ...
 
     def used(self, name: str, *, window: float) -> int:
-        """How many of the last ``window`` seconds count now; takes nothing. Raises ConfigError as ``take`` does."""
+        """How much of the last ``window`` seconds is used; takes nothing. Raises ConfigError as ``take`` does."""
         ...
 
 
 class Marks(Protocol):
-    """Where somebody has come to, and what else is to be known after a restart: small documents by kind and name.
+    """How far somebody has come, and other notes that must survive a restart: small documents by kind and name.
 
-    A name is any strings, and no two names are one. One process writes a document, and reads what it wrote. Plain
-    calls. All raise StoreError kinds when the backend cannot be asked.
+    A name is any sequence of strings; different sequences are different names. One process writes a document, and reads
+    what it wrote. Plain calls. All raise StoreError kinds when the backend cannot be asked.
     """
 
     @property
@@ -119,7 +131,7 @@ class Marks(Protocol):
         ...
 
     def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
-        """Keep a document of JSON values; one that a newer version has written stays as it is."""
+        """Save a document of JSON values; one that a newer version has written is left alone."""
         ...
 
     def has(self, kind: str, *name: str) -> bool:
@@ -131,15 +143,15 @@ class Marks(Protocol):
         ...
 
     def prune(self, kind: str, keep: int) -> int:
-        """Remove all but the ``keep`` of a kind that were put last; returns how many. Of those that were put within
-        one step of a clock, any may count as the last.
+        """Remove all but the ``keep`` newest of a kind; returns how many. Among marks written within one step of a
+        clock, any may count as the newest.
         """
         ...
 
 
 class KeptMark(NamedTuple):
-    """A mark as every backend keeps it: of its name there is a digest alone (``digest_of``). ``document`` is None where
-    a newer version has written it.
+    """A mark as every backend stores it: only the digest of its name (``digest_of``). ``document`` is None when a newer
+    version has written it.
     """
 
     kind: str
@@ -148,19 +160,19 @@ class KeptMark(NamedTuple):
 
 
 class Ear(Protocol):
-    """What listens to signals. For one event loop."""
+    """A listener to signals. For one event loop."""
 
     async def wait(self, timeout: float) -> frozenset[str]:  # noqa: ASYNC109 - its end is no error
-        """The names that were told since the last call, or since it began to listen: as soon as there is one, and none
-        after ``timeout`` seconds.
+        """The names signalled since the last call, or since listening began: as soon as there is one; empty after
+        ``timeout`` seconds.
         """
         ...
 
 
 class Signals(Protocol):
-    """Hints that something has changed. A hint says to look again and no more: it may come twice, or for nothing.
+    """Hints that something has changed. A hint only means "look again": it may come twice, or for nothing.
 
-    Who listens before it looks misses nothing that was told after its look, by whichever process.
+    A process that starts listening before it looks misses no change after its look, by whichever process.
     """
 
     def listen(self, *names: str) -> AbstractContextManager[Ear]:
@@ -168,15 +180,15 @@ class Signals(Protocol):
         ...
 
     def tell(self, name: str) -> None:
-        """Wake whoever listens to a name. Never raises and never waits; for any thread."""
+        """Wake listeners of a name. Never raises and never waits; for any thread."""
         ...
 
 
 class Processes(Protocol):
-    """Which processes live. An id stands for a process from ``join`` until that ends, however it ends."""
+    """Which processes are alive. An id stands for a process from ``join`` until it ends, however it ends."""
 
     def join(self) -> str:
-        """This process's id, once others can see that it lives. Raises StoreError kinds."""
+        """This process's id, once others can see that it is alive. Raises StoreError kinds."""
         ...
 
     def alive(self, other: str) -> bool:
@@ -189,18 +201,24 @@ class Processes(Protocol):
 
 
 def digest_of(kind: str, name: Sequence[str]) -> str:
-    """What a mark is called where its name is not to be read, such as that of a private chat: 32 hex digits.
+    """The digest (32 hex digits) under which a mark is stored, because a name may be private, such as that of a private
+    chat.
 
-    No two names of a kind are one.
+    Different names of a kind have different digests.
     """
-    # A part may hold what parts are joined with; then they are told apart, and all other names stay as they were.
+    # A part may contain the separator, so escape it; digests of all other names stay what they always were.
     told = "\0".join(part.replace("\1", "\1\1").replace("\0", "\1\2") for part in name) if name else "\1"
     salted = f"private:{told}" if kind == "private" else told
     return hashlib.sha256(salted.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def is_id(text: str) -> bool:
+    """True for 32 hex digits: the id of a process, or the digest of a mark's name."""
+    return _ID.fullmatch(text) is not None
+
+
 def new_holder(agent: str) -> str:
-    """A name for this process to hold leases under: no other process and no later one has the same."""
+    """A name for this process to hold leases under; no other process, and no later one, has the same."""
     return f"{agent}#{getpid()}-{secrets.token_hex(4)}"
 
 

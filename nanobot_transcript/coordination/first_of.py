@@ -1,4 +1,4 @@
-"""Waiting for more than one thing."""
+"""Waiting for the first of several things."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ __all__ = ["first_of"]
 
 
 async def first_of(*waiting: Coroutine[Any, Any, object]) -> None:
-    """Wait until one of them ends; the others are cancelled, and what one of them raised is raised."""
+    """Wait until one of them ends; the others are cancelled. Raises what that one raised."""
     tasks = [asyncio.ensure_future(each) for each in waiting]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

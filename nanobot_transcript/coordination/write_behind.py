@@ -1,4 +1,4 @@
-"""Marks for event loops where asking for them may wait for a network: read once, and written behind."""
+"""Marks for event loops where asking for them may wait for a network: read once, written in the background."""
 
 import logging
 import threading
@@ -15,27 +15,27 @@ __all__ = ["DIGEST", "MarksBehind"]
 logger = logging.getLogger(__name__)
 
 DIGEST: Final = "digest_of_name"
-"""What each document bears here, as its name is not told with it."""
+"""A key in each document: the digest of its name, which the record does not tell otherwise."""
 _SOON, _LATEST = 0.5, 5.0
-"""Seconds until what has failed is tried again: at first, and at the most."""
+"""Seconds until a failed write is tried again: at first, and at most."""
 
 _Key = tuple[str, str]
-"""The kind, and the digest of a name: a name may be what nobody else is to read in the record, such as a chat's id."""
+"""The kind, and the digest of the name: names may be private, such as a chat's id."""
 
 
 class MarksBehind:
-    """The marks of some kinds that one process alone writes, kept in memory and never waited for.
+    """The marks of some kinds, written only by this process, kept in memory and never waited for.
 
-    A thread writes the newest document of each name, again and again until that succeeds. What could not be read yet
-    raises StoreUnavailableError, and is read as soon as possible. A kill loses what the thread has not written.
+    A thread writes the newest document of each name, again and again until that succeeds. Marks that could not be read
+    yet raise StoreUnavailableError, and are read as soon as possible. A kill loses what the thread has not written.
     """
 
     def __init__(self, marks: Marks, *kinds: str) -> None:
-        """Reads the marks; for a thread that may wait."""
+        """Reads the marks; call it in a thread that may wait."""
         self._marks: Marks = marks
         self._kinds: tuple[str, ...] = kinds
         self._documents: dict[_Key, dict[str, Any]] = {}
-        """What was put last comes last."""
+        """The one put last comes last."""
         self._unwritten: dict[_Key, tuple[tuple[str, ...], dict[str, Any]]] = {}
         self._is_read: bool = False
         self._changed: threading.Condition = threading.Condition()
@@ -47,7 +47,7 @@ class MarksBehind:
 
     @property
     def blocking(self) -> bool:
-        """False: nothing is asked over a network."""
+        """False: nothing waits for a network."""
         return False
 
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""How we keep things on a disk: where they lie, how they are opened, locked and replaced."""
+"""How we keep things on a disk: where files are, and how they are opened, locked and replaced."""

@@ -1,4 +1,4 @@
-"""Whether a folder that somebody named can be read, and written."""
+"""Checks whether a folder that somebody named can be read and written."""
 
 import os
 import re
@@ -13,8 +13,8 @@ __all__ = ["refuse_address", "require_folder"]
 
 
 def require_folder(base: Path, hint: str, *, exists: bool = False, written: bool = False) -> None:
-    """Raise StoreUnavailableError, with this hint, when a folder cannot be read; when it is missing and has to be
-    there already (``exists``); when it is to be ``written`` and cannot be, or cannot be made. Leaves nothing behind.
+    """Raise StoreUnavailableError, with this hint, when a folder cannot be read, when it is missing but must exist
+    (``exists``), or when it must be ``written`` and cannot be written or created. Leaves nothing behind.
     """
     try:
         found = base.stat()
@@ -46,12 +46,12 @@ _DATABASE: Final = re.compile(r"postgres(ql)?:", re.IGNORECASE)
 
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-"""How an address begins. A ``Path`` has lost the second of its slashes; in a text both have to be there."""
+"""How an address begins. A ``Path`` has lost the second slash; a text must have both."""
 
 
 def refuse_address(place: str | Path) -> None:
-    """Raise ConfigError for the address of a database where a folder is meant: it would be a folder with the password
-    in its name, so nothing of it is repeated.
+    """Raise ConfigError for a database address where a folder is meant. It would become a folder with the password in
+    its name, so the error does not repeat it.
     """
     told = str(place)
     if _DATABASE.match(told):

@@ -1,7 +1,7 @@
-"""Descriptors of files and folders, opened without ever following a link.
+"""Opening files and folders without ever following a link.
 
-A name is looked up in the folder ``parent``, a descriptor; without one it is a path, of which only the last step is
-kept from leading elsewhere. So whoever goes down folder by folder also sees a link that is put there later.
+A name is looked up in the folder ``parent`` (a descriptor); without one it is a path, of which only the last step is
+protected. Going down folder by folder also detects links that are put there meanwhile.
 """
 
 import errno
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 NOT_PLAIN: Final = frozenset({errno.ELOOP, errno.ENXIO})
-"""What is said of a link, a folder, a pipe and a device where a plain file was expected."""
+"""The error codes for a link, folder, pipe or device where a plain file was expected."""
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -35,21 +35,23 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-# -- as the operating system says it: OSError
+# -- raising OSError
 
 
 def root_folder(path: str | os.PathLike[str]) -> int:
-    """A folder that a person has named, to go down from; it may be a link."""
+    """A folder that a person has named, to start from; it may be a link."""
     return os.open(path, _FOLDER)
 
 
 def enter(parent: int, name: str) -> int:
-    """The folder of this name in another one. Raises OSError; for a link and for no folder, of ``failures.LINK``."""
+    """The folder of this name in another one. Raises OSError; for a link or a non-folder with a code of
+    ``os_errors.LINK``.
+    """
     return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
 
 
 def enter_made(parent: int, name: str, mode: int = 0o700) -> int:
-    """The same; made where it is missing."""
+    """The same, created if it is missing."""
     try:
         return enter(parent, name)
     except FileNotFoundError:
@@ -59,22 +61,22 @@ def enter_made(parent: int, name: str, mode: int = 0o700) -> int:
 
 
 def to_read(name: str, parent: int | None = None) -> int:
-    """A plain file. Raises OSError, for anything that is none one of ``NOT_PLAIN``."""
+    """A plain file. Raises OSError; for anything else with a code of ``NOT_PLAIN``."""
     return _plain(os.open(name, _READ, dir_fd=parent), name)
 
 
 def to_append(name: str, parent: int | None = None) -> int:
-    """A plain file to append to, to read or to lock; created with mode 0600. Raises OSError as ``to_read`` does."""
+    """A plain file for appending, reading or locking; created with mode 0600. Raises OSError as ``to_read`` does."""
     return _plain(os.open(name, _APPEND, 0o600, dir_fd=parent), name)
 
 
 def to_create(name: str | os.PathLike[str], parent: int | None = None) -> int:
-    """A new file of mode 0600, to write to. Raises FileExistsError, also for a link that leads nowhere."""
+    """A new file with mode 0600, for writing. Raises FileExistsError, also for a dangling link."""
     return os.open(name, _CREATE | os.O_EXCL, 0o600, dir_fd=parent)
 
 
 def to_write_anew(name: str | os.PathLike[str], parent: int | None = None) -> int:
-    """A plain file to write to, emptied or created with mode 0600. Raises OSError as ``to_read`` does."""
+    """A plain file for writing, truncated or created with mode 0600. Raises OSError as ``to_read`` does."""
     return _plain(os.open(name, _CREATE | os.O_TRUNC | os.O_NONBLOCK, 0o600, dir_fd=parent), name)
 
 
@@ -85,7 +87,7 @@ def _plain(descriptor: int, name: str | os.PathLike[str]) -> int:
     return descriptor
 
 
-# -- for the record: StoreError kinds
+# -- raising StoreError kinds
 
 
 def open_append(path: str) -> int:

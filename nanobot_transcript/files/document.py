@@ -1,7 +1,7 @@
 """One small JSON document in the store's hidden folder, shared by all processes.
 
-Writers take a lock, read, merge and replace the file as a whole; readers need no lock, as they always see
-either the old or the new file. The first key of a document is its format version ``v``.
+Writers take a lock, read, merge and replace the whole file; readers need no lock, because they always see either the
+old or the new file. The first key of a document is its format version ``v``.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ __all__ = ["FileStamp", "Snapshot", "StateFile"]
 logger = logging.getLogger(__name__)
 
 FileStamp: TypeAlias = tuple[int, int, int]
-"""Modification time (ns), size and inode of a file: while they stay, nobody has replaced it."""
+"""Modification time (ns), size and inode of a file: while they are the same, nobody has replaced it."""
 
 
 class Snapshot(NamedTuple):
-    """What a reading found; ``document`` is empty unless the state is ``ok``."""
+    """The result of reading; ``document`` is empty unless the state is ``ok``."""
 
     state: Literal["ok", "absent", "broken", "newer"]
     document: dict[str, Any]
@@ -39,7 +39,7 @@ class Snapshot(NamedTuple):
 class StateFile:
     """The document ``<folder>/<name>`` of format ``version`` and its lock ``<folder>/locks/<stem>.lock``.
 
-    ``shape`` is a type that msgspec can check a document against; keys it does not name survive.
+    ``shape`` is a type against which msgspec checks a document; keys it does not name survive.
     """
 
     def __init__(self, folder: Path, name: str, *, version: int, shape: Any) -> None:
@@ -51,7 +51,7 @@ class StateFile:
         self._lock_path: Path = folder / "locks" / f"{self.path.stem}.lock"
 
     def signature(self) -> FileStamp | None:
-        """The present signature, None without a file. Raises UnsafePathError for a link or a foreign kind."""
+        """The current signature, None without a file. Raises UnsafePathError for a link or a foreign kind of file."""
         try:
             found = os.lstat(self._path)
         except (FileNotFoundError, NotADirectoryError):
@@ -76,7 +76,7 @@ class StateFile:
     @contextlib.contextmanager
     def locked(self, timeout: float) -> Iterator[bool]:
         """Hold the lock between processes; yields False when it was not free within ``timeout`` seconds."""
-        import filelock  # 60 ms, and most processes never change anything
+        import filelock  # takes 60 ms, and most processes never write
 
         try:
             make_folders(self.folder.parent, self._lock_path.parent)
@@ -93,7 +93,7 @@ class StateFile:
             lock.release()
 
     def write(self, document: dict[str, Any]) -> FileStamp:
-        """Replace the file, to be called under the lock. Raises StoreError kinds; then the old one stays."""
+        """Replace the file; call it under the lock. Raises StoreError kinds; then the old file stays."""
         body = msgspec.json.encode({"v": self.version} | document | {"v": self.version})
         try:
             return _signature(write_whole(self._path, body))
@@ -101,7 +101,7 @@ class StateFile:
             raise self._failure("write", error) from error
 
     def move_aside(self) -> Path | None:
-        """Keep an unreadable file as ``<name>.broken-<n>`` for a person; to be called under the lock."""
+        """Keep an unreadable file as ``<name>.broken-<n>`` for a person to look at; call it under the lock."""
         for number in range(1, 1000):
             aside = self.path.with_name(f"{self.path.name}.broken-{number}")
             if os.path.lexists(aside):
@@ -112,12 +112,12 @@ class StateFile:
                 return None
             except OSError as error:
                 raise self._failure("move aside", error) from error
-            logger.warning("%s could not be understood; it is kept as %s and rebuilt", self.path, aside.name)
+            logger.warning("%s cannot be read; it is kept as %s and replaced", self.path, aside.name)
             return aside
         return None
 
     def remove_broken(self) -> None:
-        """Remove what ``move_aside`` kept."""
+        """Remove the files that ``move_aside`` kept."""
         for aside in self.folder.glob(f"{self.path.name}.broken-*"):
             try:
                 aside.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Small facts under any name, kept in sixteen files that all processes share.
+"""Small values under any name, kept in sixteen files shared by all processes.
 
-A fact is found by the hash of its name, so a name may be anything. A change takes the lock of one file, reads it, and
-replaces it as a whole: a process killed in between leaves the old file and a lock that the kernel has freed. What has
-run out is removed when its file is next written, so neither the files nor their number grow.
+A value is found by the hash of its name, so a name may be anything. A change locks one file, reads it, and replaces it
+as a whole: a process killed in between leaves the old file and a lock that the kernel frees. Expired values are removed
+when their file is next written, so neither the files nor their number grow.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class _Document(TypedDict, total=False):
 
 @dataclass(slots=True)
 class Drawer:
-    """The facts of one file. ``last`` only grows. Every fact has ``expires``, in seconds since 1970."""
+    """The values of one file. ``last`` only grows. Every value has ``expires``, in seconds since 1970."""
 
     last: int = 0
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -51,8 +51,8 @@ class Drawer:
 class SharedFiles:
     """The folder ``.state/locks/<name>`` of a store.
 
-    ``wait`` bounds the time (seconds) for a lock that another process holds, normally for microseconds. ``grace`` is
-    how long a fact stays after it has run out. ``clock`` replaces the clock of the file system.
+    ``wait`` (seconds) bounds the wait for a lock that another process holds, normally for microseconds. ``grace`` is
+    how long an expired value stays. ``clock`` replaces the clock of the file system.
     """
 
     def __init__(self, base_dir: str | Path, name: str, *, wait: float, grace: float, clock: Clock | None) -> None:
@@ -64,9 +64,10 @@ class SharedFiles:
         self._clock: Clock | None = clock
 
     def now(self, name: str) -> float:
-        """The time by which facts run out, in seconds since 1970; for a name that was looked at or is being changed.
+        """The time by which values expire, in seconds since 1970, for a name that was looked up or is being
+        changed.
 
-        It is the file system's, one for all: the clocks of two processes may be minutes apart.
+        It is the file system's, the same for all: the clocks of two processes may be minutes apart.
         """
         if self._clock is not None:
             return self._clock()
@@ -74,14 +75,14 @@ class SharedFiles:
         try:
             os.utime(path, follow_symlinks=False)
             return os.lstat(path).st_mtime
-        except OSError:  # it may only be read
+        except OSError:  # read-only
             return time.time()
 
     @contextmanager
     def change(self, name: str) -> Iterator[tuple[Drawer, str]]:
-        """The drawer in which ``name`` lies and its key there, locked; written back when ``changed`` is set.
+        """The drawer of ``name`` and its key there, locked; written back if ``changed`` is set.
 
-        Raises StoreBusyError when the lock is not free in time and other StoreErrors when nothing was written.
+        Raises StoreBusyError when the lock is not free in time, and other StoreError kinds when nothing was written.
         """
         key = _key(name)
         make_folders(self._base, self._folder)
@@ -93,7 +94,7 @@ class SharedFiles:
                 file.write({"last": drawer.last, "facts": self._worth_keeping(drawer.facts, self.now(name))})
 
     def look(self, name: str) -> dict[str, Any] | None:
-        """The fact under a name, without a lock; creates nothing."""
+        """The value under a name, without a lock; creates nothing."""
         key = _key(name)
         return self._open(self._file(key)).facts.get(key)
 
@@ -110,7 +111,7 @@ class SharedFiles:
                 f"{file.path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
             )
         if snapshot.state == "broken":
-            logger.warning("%s could not be understood and is started again", file.path)
+            logger.warning("%s cannot be read; starting it again", file.path)
         document = snapshot.document
         last = document.get("last", 0)
         return Drawer(last if 0 <= last < _LARGEST else 0, document.get("facts", {}))

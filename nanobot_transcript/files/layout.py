@@ -1,7 +1,7 @@
-"""Where the files of a record lie.
+"""Where the files of a record are.
 
 ``<stem>.jsonl`` is the active segment of a chat, ``<stem>.000001.jsonl`` a closed one; everything else is in the hidden
-folder ``.state``. Looking creates nothing.
+folder ``.state``. Reading creates nothing.
 """
 
 import hashlib
@@ -14,14 +14,15 @@ from typing import Final
 from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.files.os_errors import store_error
 
-__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "make_folders", "stem_of"]
+__all__ = ["STATE_FOLDER", "UNSAFE", "Layout", "make_folders", "stem_of"]
 
 STATE_FOLDER: Final = ".state"
-ID_TABLE_SUFFIX: Final = ".ids"
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_ID_TABLE_SUFFIX: Final = ".ids"
+UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+"""Characters of a session key that a file name must not have."""
 _CLOSED = re.compile(r"\.(\d{6,})\.jsonl\Z")
 _SETTLED_NS: Final = 2_000_000_000
-"""A folder that was changed later than this ago may change again without its time of change showing it."""
+"""For so long after a change, a folder may change again without getting another time stamp."""
 
 
 def stem_of(session_key: str) -> str:
@@ -30,15 +31,16 @@ def stem_of(session_key: str) -> str:
     The hash keeps keys apart that differ only in case, punctuation or script, also on file systems that fold case.
     """
     digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    prefix = _UNSAFE.sub("_", session_key)[:48].strip("_")
+    prefix = UNSAFE.sub("_", session_key)[:48].strip("_")
     return f"{prefix}-{digest}" if prefix else digest
 
 
 def make_folders(base: Path, *below: Path) -> None:
-    """Make ``base`` and, below it, folders with all between, where they are missing: for nobody else (0700).
+    """Create ``base`` and the folders ``below`` it, with all in between, where missing: readable only by the user
+    (0700).
 
-    What is above ``base`` is made as others make folders. Raises UnsafePathError for a link below ``base``, and other
-    StoreErrors.
+    Folders above ``base`` get the usual mode. Raises UnsafePathError for a link below ``base``, and other StoreError
+    kinds.
     """
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +71,7 @@ class Layout:
         self._listing: tuple[tuple[int, int, int], dict[str, list[int]]] | None = None
 
     def create(self) -> None:
-        """Make the folders (0700) where they are missing."""
+        """Create the folders (0700) where they are missing."""
         make_folders(self.base, self.index, self.locks)
 
     def active(self, stem: str) -> str:
@@ -83,7 +85,7 @@ class Layout:
     def ids(self, stem: str, number: int | None = None) -> str:
         """The id table of the active segment, or of a closed one."""
         middle = "" if number is None else f".{number:06d}"
-        return str(self.index / f"{stem}{middle}{ID_TABLE_SUFFIX}")
+        return str(self.index / f"{stem}{middle}{_ID_TABLE_SUFFIX}")
 
     def key_file(self, stem: str) -> str:
         """Holds the exact session key, which a file name cannot."""
@@ -94,24 +96,24 @@ class Layout:
         return str(self.index / f"{stem}.erase")
 
     def unsaid(self, stem: str) -> str:
-        """Stands while text is gone or going that readers have not been told to forget."""
+        """Exists while an erasure is going on or done that readers have not been told about."""
         return str(self.index / f"{stem}.unsaid")
 
     def purged(self, stem: str) -> str:
-        """When something was last purged."""
+        """Holds the time of the last purge."""
         return str(self.index / f"{stem}.purged")
 
     def erased(self, stem: str) -> str:
-        """How far recalls have been carried out on the disk."""
+        """Holds how far recalls have been carried out on the disk."""
         return str(self.index / f"{stem}.erased")
 
     def lock(self, stem: str, purpose: str) -> str:
-        """A lock file for work that is not on the append path."""
+        """A lock file for work off the append path."""
         return str(self.locks / f"{stem}.{purpose}.lock")
 
     def listed_numbers(self, stem: str) -> list[int]:
-        """Like ``closed_numbers``, but for readers of many chats: as long as the folder stays as it was, one look at it
-        serves all of them. Whoever writes needs what is there at this moment.
+        """Like ``closed_numbers``, for readers of many chats: one listing of the folder serves all of them while it is
+        unchanged. Writers need the state at this moment and must use ``closed_numbers``.
         """
         try:
             status = os.stat(self.base)
@@ -145,12 +147,8 @@ class Layout:
             store_error(error, str(self.base))
         return sorted(numbers)
 
-    def stems(self) -> list[str]:
-        """Every chat that has a file, in the order of names."""
-        return list(self.files())
-
     def files(self) -> dict[str, list[str]]:
-        """The paths of each chat's files, by stem in the order of names; one look at the folder for all of them."""
+        """The paths of each chat's files, by stem in the order of names, from one listing of the folder."""
         try:
             names = os.listdir(self.base)
         except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Waiting for a file lock, with an end.
+"""Waiting for a file lock, with a time limit.
 
-The lock of a transcript is ``flock`` on its active segment. That never changes, whatever else a later version does:
-the kernel frees it when its holder dies, and every version honours it.
+The lock of a transcript is ``flock`` on its active segment. That must never change: the kernel frees it when its holder
+dies, and every version honours it.
 """
 
 import fcntl
@@ -28,13 +28,13 @@ def acquire(descriptor: int, timeout: float) -> bool:
 
 
 def _wait(descriptor: int, timeout: float) -> bool:
-    # An append holds the lock for microseconds, and going to sleep takes longer than that: look a few times first.
+    # An append holds the lock for microseconds, less than going to sleep takes: try a few times first.
     for _ in range(_QUICK_LOOKS):
         if _try(descriptor):
             return True
     deadline = time.monotonic() + timeout
-    # The holder may have lost its processor: let it run. Who sleeps here instead finds the lock taken by somebody
-    # else time and again, and one append in fifty would take milliseconds.
+    # The holder may have lost its processor: let it run. A waiter that slept here would find the lock taken again by
+    # others, and one append in fifty would take milliseconds.
     for _ in range(_YIELDS):
         if time.monotonic() >= deadline:  # on a busy machine each round may take a while
             return False

@@ -1,4 +1,4 @@
-"""What the operating system says about a file, as typed errors."""
+"""Errors of the operating system about a file, as typed errors."""
 
 import errno
 from typing import Final, NoReturn
@@ -8,16 +8,16 @@ from nanobot_transcript.errors import StoreFullError, StoreUnavailableError, Uns
 __all__ = ["FULL", "LINK", "store_error"]
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""There is no room left."""
+"""There is no space left."""
 
 LINK: Final = frozenset({errno.ELOOP, errno.ENOTDIR})
-"""A link, or something that is no folder, stands where a folder or file was expected."""
+"""There is a link, or something that is not a folder, where a folder or file was expected."""
 
 _FOREIGN: Final = LINK | {errno.ENXIO, errno.EISDIR}
 
 
 def store_error(error: OSError, path: str) -> NoReturn:
-    """Raise the typed error for what the operating system said."""
+    """Raise the typed error for an error of the operating system."""
     if error.errno in FULL:
         raise StoreFullError(
             f"No space left to write {path}.", hint="Free space or raise the quota, then send again."

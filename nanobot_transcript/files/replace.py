@@ -13,13 +13,13 @@ __all__ = ["force_folder", "sweep", "write_whole"]
 
 _FRESH: Final = re.compile(r".+\.\d+-\d+\.new")
 _LEFT: Final = 3600.0
-"""Seconds after which a file that is still being written belongs to a process that was killed."""
+"""Seconds after which an unfinished file belongs to a process that was killed."""
 
 
 def write_whole(path: str, data: bytes, *, sync: bool = False, mode: int = 0o600) -> os.stat_result:
-    """Put ``data`` in the place of ``path``; with ``sync`` it is on the disk before the old one goes.
+    """Replace ``path`` by ``data``; with ``sync`` the data is on the disk before the old file goes.
 
-    Returns what ``fstat`` says of the new file. Raises OSError; then the old file stays.
+    Returns ``fstat`` of the new file. Raises OSError; then the old file stays.
     """
     fresh = f"{path}.{os.getpid()}-{threading.get_ident()}.new"
     try:
@@ -39,7 +39,7 @@ def write_whole(path: str, data: bytes, *, sync: bool = False, mode: int = 0o600
 
 
 def sweep(folder: str | os.PathLike[str]) -> None:
-    """Remove what killed processes have left half written below a folder. Never raises: the next time will do."""
+    """Remove unfinished files of killed processes below a folder. Never raises: the next call will do."""
     for place, _, names in os.walk(folder):
         for name in filter(_FRESH.fullmatch, names):
             path = os.path.join(place, name)
@@ -49,7 +49,7 @@ def sweep(folder: str | os.PathLike[str]) -> None:
 
 
 def force_folder(path: str | os.PathLike[str]) -> None:
-    """Have the names in a folder on the disk, so that a power cut does not take back what was put there.
+    """Sync a folder's entries to the disk, so that a power cut does not undo renames and new files in it.
 
     Raises OSError.
     """

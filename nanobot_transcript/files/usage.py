@@ -1,4 +1,4 @@
-"""How much of a disk a folder or a database takes."""
+"""How much disk space a folder or a database takes up."""
 
 import os
 from contextlib import suppress
@@ -12,7 +12,7 @@ _DEEPEST: Final = 6
 
 
 def folder_size(folder: Path) -> tuple[int, int]:
-    """Bytes and number of the files below a folder; of very many files those that were seen first."""
+    """Bytes and number of the files below a folder; of very many files only those seen first."""
     size = count = 0
     waiting = [(str(folder), 0)]
     while waiting:
@@ -33,7 +33,7 @@ def folder_size(folder: Path) -> tuple[int, int]:
 
 
 def database_size(path: Path) -> tuple[int, int]:
-    """Bytes and number of the files of an SQLite database; of none where there is none."""
+    """Bytes and number of the files of an SQLite database; zero when there is none."""
     sizes: list[int] = []
     for ending in ("", "-wal", "-shm"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Into the group, from any process: durable posts that a bot of the chat sends, and the answers that come back."""
+"""Messages into a group from any process: durable posts that a bot of the chat sends, and the answers to them."""
 
 from nanobot_transcript.outbox.contract import Postbox
 from nanobot_transcript.outbox.outbox import Outbox

@@ -13,11 +13,11 @@ __all__ = ["Postbox"]
 
 
 class Postbox(Protocol):
-    """Posts on their way into groups, and what comes back. For any process and any thread; plain calls may wait.
+    """Posts on their way into groups, and the answers. For any process and any thread; plain calls may wait.
 
-    A post is queued until a runner or a plugin that sits in its chat has taken and sent it. The posts of a chat go out
-    in the order in which they came in, those for one agent apart from the others; none is given out before those ahead
-    of it have ended, also while one of them has to wait for its next attempt.
+    A post is queued until a runner or a plugin whose bot is in the chat has taken and sent it. The posts of a chat are
+    sent in order, those for one agent separately from the others; none is handed out before those ahead of it have
+    ended, even while one of them waits for its next attempt.
     """
 
     limits: OutboxLimits
@@ -36,12 +36,12 @@ class Postbox(Protocol):
         wants_answers: bool = True,
         expires_in: float | None = None,
     ) -> str:
-        """Queue a text or a card for a chat and return the post's id; it is kept when this returns.
+        """Queue a text or a card for a chat and return the post's id; when this returns, it is saved.
 
         The same ``idempotency_key`` gives the same id (``post_id_for``) and nothing is posted twice. ``agent`` names
-        the only bot that may send it. ``reply_to`` is the message it answers. With ``wants_answers`` what people reply
-        in its thread and press on its card comes back as ``answers`` and starts no turn of an agent. After
-        ``expires_in`` seconds, by default those of ``limits``, it is given up if nobody has sent it.
+        the only bot that may send it. ``reply_to`` is the message it answers. With ``wants_answers``, replies in its
+        thread and buttons pressed on its card come back as ``answers`` and start no turn of an agent. After
+        ``expires_in`` seconds, by default those of ``limits``, it is dropped if nobody has sent it.
 
         Raises InvalidPostError, PostConflictError (the key belongs to another post) and StoreError kinds.
         """
@@ -52,7 +52,7 @@ class Postbox(Protocol):
         ...
 
     def answers(self, post_id: str, after: int = 0) -> list[Answer]:
-        """What came back since the answer with the number ``after``, oldest first."""
+        """The answers behind the number ``after``, oldest first."""
         ...
 
     def news(self, after: int = 0, limit: int = 500) -> list[tuple[str, Answer]]:
@@ -60,22 +60,22 @@ class Postbox(Protocol):
         ...
 
     def open_posts(self) -> list[PostStatus]:
-        """The posts that want answers, the oldest first."""
+        """The posts that want answers, oldest first."""
         ...
 
     def close_answers(self, post_id: str) -> None:
-        """Enough answers: what is replied from now on is for the agents again."""
+        """Want no more answers: further replies are for the agents again."""
         ...
 
     def revise(self, post_id: str, card: dict[str, Any]) -> None:
-        """Show another card in the place of a post's, as soon as that stands in the chat; of several the newest.
+        """Replace the card of a post as soon as it is in the chat; of several cards the newest counts.
 
         The bot that sent the post does it. Raises UnknownPostError, InvalidPostError and StoreError kinds.
         """
         ...
 
     async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
-        """The status as soon as the post is not queued any more, at the latest after ``timeout`` seconds."""
+        """The status as soon as the post is no longer queued, after at most ``timeout`` seconds."""
         ...
 
     async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109 - no error
@@ -83,7 +83,7 @@ class Postbox(Protocol):
         ...
 
     def listen(self) -> AbstractContextManager[Ear]:
-        """Hear of each change by any process for as long as the ``with`` lasts. For event loops."""
+        """Be notified of each change by any process for as long as the ``with`` lasts. For event loops."""
         ...
 
     # -- whoever sits in the chat
@@ -95,25 +95,26 @@ class Postbox(Protocol):
     def take(self, holder: str, session_keys: Collection[str], agent: str | None = None) -> Job | None:
         """The next post for one of these chats, for ``lease`` seconds; None when there is none.
 
-        Whoever takes it ends with ``sent`` or ``failed``; else it is given to the next one when the lease runs out.
+        The taker ends with ``sent`` or ``failed``; otherwise the post is handed out again when the lease runs out.
         """
         ...
 
     def sent(self, job: Job, receipt: Receipt | str, agent: str | None = None) -> None:
-        """The platform confirmed it to ``agent``. That is a fact, also when the lease has run out meanwhile."""
+        """The platform confirmed it to ``agent``. Counts even when the lease has run out meanwhile."""
         ...
 
     def failed(self, job: Job, error: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:
-        """It was not sent. It is tried again after ``retry_after`` seconds, and never again when that is None.
+        """It was not sent. It is tried again after ``retry_after`` seconds, or never when that is None.
 
         ``doubtful``: it may have arrived. Ignored when another process holds the job by now.
         """
         ...
 
     def take_revision(self, holder: str, agent: str) -> Revision | None:
-        """The next card that this agent has to show in place of one that it sent, for ``lease`` seconds.
+        """The next card with which this agent has to replace one it sent, for ``lease`` seconds.
 
-        Whoever takes it ends with ``revised`` or ``revision_failed``; else it is given again when the lease runs out.
+        The taker ends with ``revised`` or ``revision_failed``; otherwise it is handed out again when the lease runs
+        out.
         """
         ...
 
@@ -122,16 +123,17 @@ class Postbox(Protocol):
         ...
 
     def revision_failed(self, revision: Revision, retry_after: float | None = None) -> None:
-        """It is not shown. Tried again after ``retry_after`` seconds, and never again when that is None."""
+        """It is not shown. Tried again after ``retry_after`` seconds, or never when that is None."""
         ...
 
     def offer_reply(self, entry: Entry, session_key: str | None = None, *, max_wait: float | None = None) -> bool:
-        """True when a person's message answers a post that wants answers: it is kept, and no agent need be asked.
+        """True when a person's message answers a post that wants answers: then it is kept, and no agent needs to be
+        asked.
 
-        It does when it replies to the post or stands in its thread. All bots of a chat may offer it; it counts once.
-        While a post is being sent, nobody knows yet where it stands: what may answer it is kept, too, but False, so
-        that the agents have it in any case. ``session_key`` is the chat; without it, a post of any chat may be meant.
-        ``max_wait`` bounds (seconds) the wait for another transaction; give one and the same.
+        It does when it replies to the post or is in its thread. All bots of a chat may offer it; it counts once. While
+        a post is being sent, nobody knows yet its place in the chat: a possible answer is kept, too, but the result is
+        False, so that the agents get it in any case. ``session_key`` is the chat; without it a post of any chat may be
+        meant. ``max_wait`` (seconds) bounds the wait for another transaction; always give the same value.
         """
         ...
 
@@ -142,7 +144,7 @@ class Postbox(Protocol):
         ...
 
     def clean(self) -> int:
-        """Give up what is overdue and remove what ended long ago; returns how many posts were removed."""
+        """Drop what is overdue and remove what ended long ago; returns how many posts were removed."""
         ...
 
     def forget(self, *, session_key: str | None = None, sender: str | None = None) -> int:
@@ -153,13 +155,13 @@ class Postbox(Protocol):
         ...
 
     def edition(self) -> object:
-        """Tells this outbox from one that was begun anew in its place, which knows no post and numbers answers from 1;
-        None while there is none.
+        """Changes when this outbox is replaced by a new one, which knows no post and numbers answers from 1; None while
+        there is none.
         """
         ...
 
     def close(self) -> None:
-        """Release what is open; it is opened again when it is needed."""
+        """Release what is open; it opens again when needed."""
         ...
 
     def __enter__(self) -> Self: ...

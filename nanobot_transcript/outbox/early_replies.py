@@ -1,7 +1,8 @@
-"""Answers that come before anybody has noted where their post stands, as statements in a transaction.
+"""Answers that come before the place of their post is known, as statements in a transaction.
 
-A post stands in its chat from the moment the platform has it; where, is noted a moment later, or, when the sender was
-killed in between, by the next one, which is told the same message. What comes meanwhile waits here.
+A post is in its chat from the moment the platform has it. Its message id is saved a moment later, or, when the sender
+was killed in between, by the next sender, to whom the platform returns the same message. Answers that come meanwhile
+wait here.
 """
 
 import logging
@@ -13,9 +14,9 @@ from nanobot_transcript.sql.contract import Sql
 __all__ = ["adopt", "clear", "forget", "is_under_way", "keep"]
 
 _MOST: Final = 200
-"""Of one chat. Who floods a chat keeps nobody from being heard in another one."""
+"""Per chat, so that flooding one chat loses no answers in another one."""
 
-# The words of the index jobs_under_way, so that the look costs the same however many posts are queued.
+# Exactly the condition of the index jobs_under_way, so that the query uses it however many posts are queued.
 _UNDER_WAY: Final = "state='queued' AND uncertain_since IS NOT NULL AND wants_answers"
 _COLUMNS: Final = "mark, kind, message_id, sender, sender_name, ts, body"
 _PLACES: Final = "(SELECT place FROM places WHERE job_id=:job)"
@@ -27,16 +28,18 @@ logger = logging.getLogger(__name__)
 
 
 def is_under_way(db: Sql, session_key: str | None) -> bool:
-    """Whether a post that wants answers may stand in this chat (None: in any) and nobody has noted where."""
+    """True when a post that wants answers may be in this chat (None: in any) without its place being known."""
     sql = f"SELECT 1 FROM jobs WHERE {_UNDER_WAY} AND (:key IS NULL OR session_key=:key) LIMIT 1"
     return db.execute(sql, {"key": session_key}).fetchone() is not None
 
 
 def keep(db: Sql, offer: Offer) -> None:
-    """Keep it once, until it is known what it answers."""
+    """Keep an offer once, until it is known what it answers."""
     waiting = db.execute("SELECT count(*) FROM early WHERE session_key IS ?", (offer.session_key,)).fetchone()[0]
     if waiting >= _MOST:
-        logger.warning("Too many answers are waiting for a post to be sent; %s is skipped", offer.answer["message_id"])
+        logger.warning(
+            "Too many answers wait for a post whose sending is not confirmed; skipped %s", offer.answer["message_id"]
+        )
         return
     db.execute(
         f"INSERT OR IGNORE INTO early (session_key, reply_to, root_id, thread_id, {_COLUMNS}) VALUES (:session_key,"
@@ -52,7 +55,7 @@ def keep(db: Sql, offer: Offer) -> None:
 
 
 def adopt(db: Sql, job_id: str) -> None:
-    """Give a post that wants answers those that stand in its places, in the order in which they came."""
+    """Give a post that wants answers those at its places, in the order in which they came."""
     job = {"job": job_id}
     db.execute(
         f"INSERT OR IGNORE INTO places (place, session_key, job_id) SELECT thread_id, {_CHAT}, :job FROM early"
@@ -68,14 +71,14 @@ def adopt(db: Sql, job_id: str) -> None:
 
 
 def clear(db: Sql) -> None:
-    """Drop what can be the answer to nothing any more."""
+    """Remove what can no longer be the answer to anything."""
     mine = "(early.session_key IS NULL OR early.session_key=jobs.session_key)"
     db.execute(f"DELETE FROM early WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE {_UNDER_WAY} AND {mine})")
 
 
 def forget(db: Sql, session_key: str | None, sender: str | None) -> int:
-    """Drop what was said in a chat or by a person, or by this person there; how much. Of what nobody knows the chat,
-    it may be this one.
+    """Remove what was said in a chat, or by a person, or by this person in this chat; returns how much. An answer of an
+    unknown chat counts as said in this one.
     """
     return db.execute(
         "DELETE FROM early WHERE (:sender IS NULL OR sender=:sender)"

@@ -1,4 +1,4 @@
-"""What people say and press, as the database keeps it, and where it stands. What no post can want is no offer."""
+"""Replies and button presses as the database stores them, with their places. What no post can want is not an offer."""
 
 import hashlib
 import json
@@ -18,10 +18,9 @@ _NO_TIME: Final = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An ``answer`` by the columns of its table, and the places in which it stands.
+    """An ``answer`` by the columns of its table, and the places (message ids, threads) it belongs to.
 
-    ``reply_to`` is the message that it answers directly, or the card; ``session_key`` is None where nobody said which
-    chat it is.
+    ``reply_to`` is the message that it answers directly, or the card; ``session_key`` is None when the chat is unknown.
     """
 
     answer: Mapping[str, Any]
@@ -32,12 +31,12 @@ class Offer:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Where it stands, the nearest first."""
+        """Its places, the nearest first."""
         return tuple(place for place in (self.reply_to, self.root_id, self.thread_id) if place)
 
 
 def of_reply(entry: Entry, session_key: str | None) -> Offer | None:
-    """A person's message that replies to something or stands in a thread; bots answer nothing."""
+    """A person's message that replies to something or is in a thread; messages of bots are no answers."""
     message_id = entry.get("message_id")
     if not is_person(entry) or not message_id:
         return None
@@ -84,7 +83,7 @@ def _clean(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _milliseconds(ts: float) -> int:
-    """The time as SQLite holds it; 0 for what is none."""
+    """A time as SQLite stores it; 0 for an unusable one."""
     return int(ts) if abs(ts) < _NO_TIME else 0
 
 

@@ -1,4 +1,4 @@
-"""Posts on their way into a group: put down by any process, sent by one that sits in the chat."""
+"""Posts on their way into a group: queued by any process, sent by one whose bot is in the chat."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ _BUSY: Final = 5.0
 
 
 class Outbox:
-    """The ``Postbox`` of a store: ``.state/outbox/outbox.db``, or tables at an engine's place."""
+    """The ``Postbox`` of a store: ``.state/outbox/outbox.db``, or tables in the database of an engine."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Outbox:
         clock: Callable[[], float] | None = None,
         signals: Signals | None = None,
     ) -> None:
-        """``busy`` bounds (seconds) the wait for another process's transaction; StoreBusyError after that. ``signals``
-        are those of the record, if there are any: the name ``posts`` tells of each change. An engine has none of its
-        own. ``clock`` gives seconds since 1970, as all do who share the outbox.
+        """``busy`` (seconds) bounds the wait for another process's transaction; StoreBusyError after that. ``signals``
+        are those of the record, if there are any: the name ``posts`` announces each change. An engine has none of its
+        own. ``clock`` gives seconds since 1970; all that share the outbox must use the same one.
         """
         self.limits: OutboxLimits = limits or OutboxLimits()
         shelf, self._opened = _at(place)
@@ -152,7 +152,7 @@ class Outbox:
         """See ``Postbox.take``."""
         chats = {storable(key) for key in session_keys}
         bound = {"now": self._clock(), "agent": agent, "holder": storable(holder)}
-        # Nobody is told when there is nothing to take: whoever asks again when told would ask without end.
+        # No signal when nothing was taken: a listener that asks again on each signal would never stop.
         job = self._database.write(lambda db: posts.take(db, chats, bound, self.limits))
         if job is not None:
             self._signals.tell(_SIGNAL)
@@ -169,7 +169,7 @@ class Outbox:
         now = self._clock()
         bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": storable(error), "now": now}
         bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0)}
-        bound["doubtful"] = doubtful or job.in_doubt  # this attempt tells nothing about an earlier one
+        bound["doubtful"] = doubtful or job.in_doubt  # a clear failure of this attempt does not settle an earlier one
         self._write(lambda db: posts.mark_failed(db, bound))
 
     def take_revision(self, holder: str, agent: str) -> Revision | None:
@@ -226,7 +226,7 @@ class Outbox:
         return erased
 
     def usage(self) -> tuple[int, int]:
-        """The bytes of everything here, and the number of posts."""
+        """The bytes of the whole outbox, and the number of posts."""
         counted = "SELECT count(*) FROM jobs"
         return self._database.size(), self._database.read(lambda db: db.execute(counted).fetchone()[0], 0)
 
@@ -248,7 +248,7 @@ class Outbox:
         self.close()
 
     def _offer(self, offer: offers.Offer | None, max_wait: float | None) -> bool:
-        database = self._database if max_wait is None else self._in_a_hurry(max_wait)
+        database = self._database if max_wait is None else self._impatient(max_wait)
         if offer is None or not database.read(lambda db: replies.is_wanted(db, offer), False):
             return False
         return self._told(database, lambda db: replies.keep(db, offer))
@@ -261,18 +261,18 @@ class Outbox:
         self._signals.tell(_SIGNAL)
         return result
 
-    def _in_a_hurry(self, max_wait: float) -> Database:
-        """A connection of its own: on the other one, another thread may wait longer for its transaction."""
+    def _impatient(self, max_wait: float) -> Database:
+        """A connection of its own: on the shared one, another thread may be waiting longer for its transaction."""
         return self._hurried.setdefault(max_wait, self._opened(max_wait))
 
 
 def tables_at(place: "str | Path | Engine") -> Database:
-    """The tables of the outbox of a store, or at an engine's place."""
+    """The tables of the outbox of a store, or in the database of an engine."""
     return _at(place)[1](_BUSY)
 
 
 def _at(place: "str | Path | Engine") -> tuple[Shelf, Callable[[float], Database]]:
-    """Where an outbox lies, and how a database is opened there that waits so many seconds."""
+    """Where an outbox is, and how to open a database there with a given wait (seconds) for locks."""
     if isinstance(place, str | Path):
         refuse_address(place)
     layout = Layout(Path(place).expanduser().absolute()) if isinstance(place, str | Path) else None

@@ -1,4 +1,4 @@
-"""The way of a post through the queue, as statements in a transaction."""
+"""The life of a post in the queue, as statements in a transaction."""
 
 import json
 import logging
@@ -49,17 +49,17 @@ _NEXT: Final = (
     " AND NOT EXISTS (SELECT 1 FROM jobs AS earlier WHERE earlier.session_key=j.session_key"
     " AND earlier.state='queued' AND earlier.agent IS j.agent AND earlier.seq<j.seq)"
 )
-"""Of each chat the oldest post that is open to all, and the oldest that is this agent's."""
+"""For each chat the oldest post that any bot may send, and the oldest for this agent."""
 
 
 def waiting(db: Sql, agent: str | None, now: float) -> list[str]:
-    """The chats that have something for this agent, if only a post that is to be given up."""
+    """The chats that have something for this agent, even if only a post that has to be dropped."""
     sql = f"SELECT DISTINCT session_key {_NEXT} ORDER BY session_key"
     return [row["session_key"] for row in db.execute(sql, {"now": now, "agent": agent})]
 
 
 def take(db: Sql, chats: Collection[str], bound: dict[str, Any], limits: OutboxLimits) -> Job | None:
-    """The next post for one of these chats that ``holder`` may have; of a chat always the oldest one."""
+    """The next post for one of these chats that ``holder`` may have; within a chat always the oldest."""
     give_up(db, bound["now"], limits.max_attempts)
     rows = db.execute(f"SELECT * {_NEXT} ORDER BY seq", bound)
     row = next((row for row in rows if row["session_key"] in chats), None)
@@ -75,7 +75,7 @@ def take(db: Sql, chats: Collection[str], bound: dict[str, Any], limits: OutboxL
 
 
 def mark_sent(db: Sql, job: Job, receipt: Receipt, agent: str | None, now: float) -> None:
-    """The post stands in the chat; answers to it are known by where it stands."""
+    """The post is in the chat; answers to it are recognised by its place."""
     known = db.execute("SELECT state, message_id FROM jobs WHERE id=?", (job.id,)).fetchone()
     if known is None:
         return
@@ -86,14 +86,14 @@ def mark_sent(db: Sql, job: Job, receipt: Receipt, agent: str | None, now: float
         " WHERE id=? AND state<>'sent'",
         (storable(receipt.message_id), agent, now, job.id),
     )
-    # A thread that was there before is not the post's: what is said in it is no answer.
+    # A thread that existed before does not belong to the post: messages in it are no answers.
     thread = receipt.thread_id if job.reply_to is None else None
     replies.remember_places(db, job.id, [receipt.message_id, *receipt.message_ids, thread])
     early_replies.clear(db)
 
 
 def mark_failed(db: Sql, bound: dict[str, Any]) -> None:
-    """Queued again or given up, unless another process holds it by now."""
+    """Queue it again or drop it, unless another process holds it by now."""
     sql = (
         "UPDATE jobs SET state=:state, error=:error, due=:due, lease_until=0, holder=NULL,"
         " finished=CASE :state WHEN 'failed' THEN :now END,"
@@ -105,7 +105,9 @@ def mark_failed(db: Sql, bound: dict[str, Any]) -> None:
 
 
 def give_up(db: Sql, now: float, max_attempts: int) -> None:
-    """End what is overdue. What a killed sender may have sent is not sent again once the platform has forgotten it."""
+    """Drop what is overdue. A post that a killed sender may have sent is not sent again once the platform no longer
+    recognises its uuid.
+    """
     ended = "UPDATE jobs SET state=?, error=coalesce(?, error), finished=? WHERE state='queued' AND lease_until<=? AND "
     db.execute(ended + "uncertain_since<?", ("failed", _NOT_KNOWN, now, now, now - _UNCERTAIN))
     db.execute(ended + "attempts>=?", ("failed", _GIVEN_UP, now, now, max_attempts))
@@ -114,25 +116,25 @@ def give_up(db: Sql, now: float, max_attempts: int) -> None:
 
 
 def remove_ended(db: Sql, now: float, keep: float) -> int:
-    """Remove what ended more than ``keep`` seconds ago, unless people may still answer it; how many."""
+    """Remove what ended more than ``keep`` seconds ago, unless people may still answer it; returns how many."""
     answerable = "state='sent' AND wants_answers AND expires>?"
     sql = f"DELETE FROM jobs WHERE state<>'queued' AND finished<? AND NOT ({answerable})"
     return db.execute(sql, (now - keep, now)).rowcount
 
 
 def close_answers(db: Sql, job_id: str) -> None:
-    """The post wants no answers any more."""
+    """The post wants no more answers."""
     db.execute("UPDATE jobs SET wants_answers=0 WHERE id=?", (job_id,))
     early_replies.clear(db)
 
 
 def forget(db: Sql, session_key: str | None) -> int:
-    """Remove the posts of a chat with their answers; how many."""
+    """Remove the posts of a chat with their answers; returns how many."""
     return db.execute("DELETE FROM jobs WHERE session_key=?", (session_key,)).rowcount
 
 
 def status(row: Row, now: float) -> PostStatus:
-    """How the post in this row is doing."""
+    """The status of the post in this row."""
     overdue = row["state"] == "queued" and row["expires"] <= now and row["lease_until"] <= now
     return PostStatus(
         id=row["id"],

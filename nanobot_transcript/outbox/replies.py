@@ -1,4 +1,4 @@
-"""Finding the post that a reply or a pressed button answers, and keeping the answer."""
+"""Finding the post that a reply or a pressed button answers, and saving the answer."""
 
 import json
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ __all__ = ["forget", "found", "is_wanted", "keep", "news", "remember_places"]
 
 
 def remember_places(db: Sql, job_id: str, places: Iterable[str | None]) -> None:
-    """What stands at these message ids, or in these threads, answers the post; also what came there before."""
+    """Messages at these ids, or in these threads, answer the post; also those that came before this call."""
     rows = [(storable(place), job_id) for place in places if isinstance(place, str) and place]
     sql = "INSERT OR IGNORE INTO places (place, session_key, job_id) SELECT ?, session_key, id FROM jobs WHERE id=?"
     if db.executemany(sql, rows).rowcount > 0:
@@ -21,14 +21,14 @@ def remember_places(db: Sql, job_id: str, places: Iterable[str | None]) -> None:
 
 
 def is_wanted(db: Sql, offer: Offer) -> bool:
-    """Whether it answers a post, or may answer one that is under way."""
-    # In this order: a post whose place is noted between the two looks is found by the second.
+    """True when it answers a post, or may answer one that is being sent."""
+    # In this order: a post whose place is saved between the two queries is found by the second.
     return early_replies.is_under_way(db, offer.session_key) or _post_at(db, offer) is not None
 
 
 def keep(db: Sql, offer: Offer) -> bool:
-    """Keep what answers a post, once; False when it answers none so far. A thread that grew out of the post is
-    remembered as its own.
+    """Save an answer, once; False when it answers no post so far. A thread that grew out of the post is saved as its
+    place.
     """
     job_id = _post_at(db, offer)
     if job_id is not None:
@@ -39,7 +39,7 @@ def keep(db: Sql, offer: Offer) -> bool:
             " VALUES (:job_id, :mark, :kind, :message_id, :sender, :sender_name, :ts, :body)",
             {"job_id": job_id, **offer.answer},
         )
-    # A direct reply may be for the post under way even where it stands in the thread of another one.
+    # A direct reply may be for the post being sent even when it is in the thread of another one.
     if early_replies.is_under_way(db, offer.session_key) and _post_at(db, offer, offer.places[:1]) is None:
         early_replies.keep(db, offer)
     return job_id is not None
@@ -58,14 +58,14 @@ def news(db: Sql, after: int, limit: int) -> list[tuple[str, Answer]]:
 
 
 def forget(db: Sql, session_key: str | None, sender: str) -> int:
-    """Remove a person's answers, in this chat or in all; how many."""
+    """Remove a person's answers, in this chat or in all; returns how many."""
     within = "(SELECT id FROM jobs WHERE :key IS NULL OR session_key=:key)"
     sql = f"DELETE FROM answers WHERE sender=:sender AND job_id IN {within}"
     return db.execute(sql, {"key": session_key, "sender": sender}).rowcount
 
 
 def _post_at(db: Sql, offer: Offer, places: Iterable[str] | None = None) -> str | None:
-    """The post that wants answers and has one of these places in the chat of the offer; all its places by default."""
+    """The post that wants answers and has one of these places in the chat of the offer; by default all its places."""
     sql = (
         "SELECT id FROM jobs JOIN places ON job_id=id WHERE place=:place AND wants_answers"
         " AND (:key IS NULL OR places.session_key=:key)"

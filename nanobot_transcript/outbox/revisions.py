@@ -1,4 +1,4 @@
-"""Cards that take the place of a post's card, as statements in a transaction. The newest one counts."""
+"""Cards that replace a post's card, as statements in a transaction. The newest one counts."""
 
 import json
 from typing import Any, Final
@@ -16,7 +16,9 @@ _WAITING: Final = (
 
 
 def put(db: Sql, post_id: str, card: str) -> None:
-    """Keep the card for whoever sent the post. Raises UnknownPostError; InvalidPostError for a post that is a text."""
+    """Save the card for the bot that sent the post. Raises UnknownPostError; InvalidPostError for a post that is a
+    text.
+    """
     post = db.execute("SELECT card FROM jobs WHERE id=?", (post_id,)).fetchone()
     if post is None:
         raise UnknownPostError(
@@ -32,7 +34,7 @@ def put(db: Sql, post_id: str, card: str) -> None:
 
 
 def is_waiting(db: Sql, agent: str, now: float) -> bool:
-    """Whether this agent has a card to show now; to look keeps no writer waiting."""
+    """True when this agent has a card to show now. A plain read, which blocks no writer."""
     return db.execute(f"SELECT 1 {_WAITING} LIMIT 1", (agent, now, now)).fetchone() is not None
 
 
@@ -51,14 +53,14 @@ def take(db: Sql, agent: str, holder: str, now: float, limits: OutboxLimits) -> 
 
 
 def mark_shown(db: Sql, revision: Revision) -> None:
-    """It is shown. A newer one that came meanwhile goes on waiting."""
+    """It is shown. A newer card that came meanwhile stays queued."""
     bound = {"id": revision.post_id, "number": revision.number, "holder": revision.holder}
     db.execute("DELETE FROM revisions WHERE job_id=:id AND number=:number", bound)
     db.execute("UPDATE revisions SET holder=NULL, lease_until=0 WHERE job_id=:id AND holder=:holder", bound)
 
 
 def mark_failed(db: Sql, revision: Revision, due: float | None) -> None:
-    """Tried again at ``due``, or given up; unless another process or a newer card has its place by now."""
+    """Try again at ``due``, or drop it; unless another process or a newer card has taken its place."""
     bound: dict[str, Any] = {"id": revision.post_id, "number": revision.number, "holder": revision.holder, "due": due}
     if due is None:
         db.execute("DELETE FROM revisions WHERE job_id=:id AND number=:number AND holder=:holder", bound)

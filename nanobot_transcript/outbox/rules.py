@@ -1,4 +1,4 @@
-"""What a post must be like to be queued."""
+"""What a valid post is."""
 
 import json
 from typing import Any, Final
@@ -14,7 +14,7 @@ _LONGEST_LIFE: Final = 100 * 366 * 86_400
 
 
 def checked(session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any, wants_answers: Any) -> dict[str, Any]:
-    """The fields of a post as the database holds them. Raises InvalidPostError."""
+    """The fields of a post as the database stores them. Raises InvalidPostError."""
     for what, value in (("session key", session_key), ("agent", agent), ("reply_to", reply_to)):
         missing = value is None and what != "session key"
         if not missing and not (isinstance(value, str) and value):
@@ -33,9 +33,9 @@ def checked(session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any
 
 
 def lifetime(expires_in: Any) -> float:
-    """The seconds until a post that nobody sent is given up. Raises InvalidPostError."""
+    """Seconds until a post that nobody sent is dropped. Raises InvalidPostError."""
     number = isinstance(expires_in, int | float) and not isinstance(expires_in, bool)
-    if not number or not -_LONGEST_LIFE <= expires_in <= _LONGEST_LIFE:  # not a number is in no range
+    if not number or not -_LONGEST_LIFE <= expires_in <= _LONGEST_LIFE:  # NaN is in no range
         raise InvalidPostError(
             f"A post expires in a number of seconds, not in {str(expires_in)[:40]!r}.",
             hint=f"It may be up to {_LONGEST_LIFE:,} seconds.",
@@ -44,7 +44,7 @@ def lifetime(expires_in: Any) -> float:
 
 
 def card_text(card: Any) -> str:
-    """A card as the database holds it. Raises InvalidPostError."""
+    """A card as the database stores it. Raises InvalidPostError."""
     if not isinstance(card, dict) or not card:
         raise InvalidPostError("A card must be a JSON object that is not empty.")
     try:

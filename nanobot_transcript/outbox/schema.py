@@ -6,7 +6,7 @@ from nanobot_transcript.sql.contract import Schema
 
 __all__ = ["SCHEMA"]
 
-# Times are seconds since 1970. ``uncertain_since`` is the first attempt whose outcome nobody has told yet.
+# Times are seconds since 1970. ``uncertain_since`` is the time of the first attempt whose outcome is unknown.
 _JOBS: Final = """
 CREATE TABLE jobs (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,7 +33,7 @@ CREATE TABLE jobs (
 """
 _QUEUE: Final = "CREATE INDEX jobs_queued ON jobs (session_key, seq) WHERE state='queued'"
 _ENDED: Final = "CREATE INDEX jobs_ended ON jobs (finished) WHERE state<>'queued'"
-# Message ids and thread ids in which answers to a post stand.
+# Message ids and thread ids: replies to or in these are answers to a post.
 _PLACES: Final = """
 CREATE TABLE places (
     place TEXT PRIMARY KEY,
@@ -70,7 +70,7 @@ CREATE TABLE revisions (
 ) WITHOUT ROWID
 """
 
-# Answers that came before anybody had noted where their post stands; ``session_key`` only where the bot said it.
+# Answers that came before the place of their post was known; ``session_key`` is NULL when the bot did not give it.
 _EARLY: Final = """
 CREATE TABLE early (
     seq INTEGER PRIMARY KEY,
@@ -92,7 +92,7 @@ _UNDER_WAY: Final = (
     " WHERE state='queued' AND uncertain_since IS NOT NULL AND wants_answers"
 )
 
-# Some platforms count the messages of each chat from one: an id means one message in its own chat only.
+# Some platforms number the messages of each chat from one, so an id is unique within its chat only.
 _PLACES_IN_CHATS: Final = """
 CREATE TABLE places_in (
     place TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""Sends what lies in the outbox for the chats in which this process sits."""
+"""Sends the posts for the chats that this process's bot is in."""
 
 import asyncio
 import logging
@@ -26,13 +26,12 @@ __all__ = ["OutboxServer", "Revise", "Send"]
 
 Send: TypeAlias = Callable[[Job], Awaitable[Receipt | str]]
 """Sends a job under its ``uuid``, records it like any outbound message, and returns what the platform confirmed.
-
-Raises DeliveryError (with ``retryable`` the job is tried again, without it is given up) or PlatformError kinds (given
-up is what cannot be done as it was asked). Any other error counts as retryable: the message may have arrived.
+Raises DeliveryError (the job is tried again if ``retryable``, else dropped) or PlatformError kinds (a request that
+the platform refuses for good is dropped). Any other error counts as retryable: the message may have arrived.
 """
 
 Revise: TypeAlias = Callable[[Revision], Awaitable[None]]
-"""Shows a card in the place of one that was sent. Raises as ``Send`` does; doing it twice does no harm."""
+"""Replaces a card that was sent. Raises as ``Send`` does; doing it twice does no harm."""
 
 _LOOK_EVERY: Final = 0.25
 _CLEAN_EVERY: Final = 3600.0
@@ -43,12 +42,10 @@ logger = logging.getLogger(__name__)
 
 
 class OutboxServer:
-    """Takes and sends one post after the other. ``sits_in`` says of a session key that this bot is in that chat.
+    """Takes and sends posts one by one. ``sits_in`` tells whether this bot is in a chat (by session key).
 
-    It looks when the outbox has changed, and every ``look_every`` seconds: what failed before may be tried again.
-
-    ``agent`` is the bot's name: it may send what is for anybody and what is for it. Without ``revise`` the cards that
-    it sent stay as they are.
+    It looks when the outbox has changed, and every ``look_every`` seconds, because failed posts have to be tried again.
+    ``agent`` is the bot's name: it sends posts for it and posts for any bot. Without ``revise`` it replaces no cards.
     """
 
     def __init__(
@@ -71,8 +68,8 @@ class OutboxServer:
         self._stopping: asyncio.Event = asyncio.Event()
 
     async def serve(self) -> None:
-        """Send until ``stop``. Ends after the send that is going on; cancelled, it leaves that one to the next server,
-        under the same uuid.
+        """Send until ``stop``. Ends after the current send; when cancelled, it leaves that post to the next server,
+        which sends it under the same uuid.
         """
         with self._outbox.listen() as ear:
             clean_at = time.monotonic()
@@ -85,15 +82,18 @@ class OutboxServer:
                         await first_of(ear.wait(self._look_every), self._stopping.wait())
                 except StoreError as error:
                     logger.log(
-                        level_of(error, logging.WARNING), "The outbox cannot be used now: %s %s", error, error.hint
+                        level_of(error, logging.WARNING),
+                        "The outbox is not available, trying again: %s %s",
+                        error,
+                        error.hint,
                     )
                     await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
                 except Exception:
-                    logger.exception("The outbox could not be served; next attempt in %.0f s", _AFTER_TROUBLE)
+                    logger.exception("Serving the outbox failed; next attempt in %.0f s", _AFTER_TROUBLE)
                     await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
 
     def stop(self) -> None:
-        """End ``serve`` as soon as the present send has ended."""
+        """End ``serve`` as soon as the current send has ended."""
         self._stopping.set()
 
     async def send_next(self) -> bool:
@@ -109,7 +109,7 @@ class OutboxServer:
         return True
 
     async def revise_next(self) -> bool:
-        """Show one card in the place of one that this bot sent, if there is one to be shown."""
+        """Replace one card that this bot sent, if one is waiting."""
         if self._revise is None:
             return False
         revision = await asyncio.to_thread(self._outbox.take_revision, self.holder, self._agent)
@@ -141,7 +141,7 @@ class OutboxServer:
 
     async def _deliver(self, job: Job) -> None:
         try:
-            # Shorter than the lease: nobody else begins while this one may still be at it.
+            # Shorter than the lease, so that no other process starts while this one may still be sending.
             async with asyncio.timeout(self._outbox.limits.lease * 0.8):
                 receipt = await self._send(job)
         except DeliveryError as error:
@@ -151,7 +151,7 @@ class OutboxServer:
         except PlatformError as error:
             unclear = isinstance(error, NoAnswerError | UnexpectedAnswerError)
             await self._failed(job, error, getattr(error, "retry_after", None) or _pause(job), doubtful=unclear)
-        except (TranscriptError, TimeoutError) as error:  # such as a record that could not be written after the send
+        except (TranscriptError, TimeoutError) as error:  # for example the record failed after the send
             await self._failed(job, error, _pause(job), doubtful=True)
         except Exception as error:
             logger.exception("Sending a post failed unexpectedly")

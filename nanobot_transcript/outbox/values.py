@@ -14,10 +14,11 @@ PostState = Literal["queued", "sent", "failed", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class OutboxLimits:
-    """``max_attempts`` to send a post; ``expires_in`` seconds until a post that nobody sent is given up.
+    """``max_attempts`` to send a post; ``expires_in`` seconds until a post that nobody sent is dropped.
 
-    ``lease`` seconds belong a job to the process that took it: as long may a send take. ``keep`` seconds after its end
-    a post and its answers are removed; one that was sent and wants answers not before it would have expired.
+    ``lease`` seconds a job belongs to the process that took it, so a send may take that long. ``keep`` seconds after
+    its end a post and its answers are removed; a sent post that wants answers stays at least until it would have
+    expired.
     """
 
     max_attempts: int = 8
@@ -28,11 +29,11 @@ class OutboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A post to be sent now by whoever took it.
+    """A post to be sent now by the process that took it.
 
-    ``uuid`` (32 characters) is the same at every attempt: given to the platform, it delivers at most once an hour under
-    it. ``content`` is the text, ``card`` a card of the platform that goes in its place; one of them may be missing.
-    ``in_doubt``: an earlier attempt may have arrived.
+    ``uuid`` (32 characters) is the same at every attempt; the platform delivers at most one message an hour under it.
+    ``content`` is the text, ``card`` a card of the platform that replaces it; one of them may be missing. ``in_doubt``:
+    an earlier attempt may have arrived.
     """
 
     id: str
@@ -49,7 +50,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the platform said to a send: the message's id, those of all its parts, and the thread it began."""
+    """The platform's answer to a send: the message's id, those of all its parts, and the thread it started."""
 
     message_id: str
     thread_id: str | None = None
@@ -58,7 +59,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """Another card for a post that stands in its chat as ``message_id``; ``number`` grows from card to card."""
+    """A new card for a post that is in its chat as ``message_id``; ``number`` grows from card to card."""
 
     post_id: str
     session_key: str
@@ -71,7 +72,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class PostStatus:
-    """How a post is doing. ``error`` says what went wrong last; times are in milliseconds since 1970."""
+    """How a post is doing. ``error`` is the last failure; times are in milliseconds since 1970."""
 
     id: str
     session_key: str
@@ -85,7 +86,7 @@ class PostStatus:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries.
+    """Somebody used a button of a card: ``message_id`` is the card's, ``value`` what the button carries.
 
     ``action_id`` is the platform's id of the event. Without one, the same value from the same person counts once.
     ``session_key`` is the chat; it may be missing.
@@ -119,7 +120,7 @@ class Answer:
 
 
 def post_id_for(idempotency_key: str) -> str:
-    """The id of the post with this key in any outbox, whether it is there or not. Raises InvalidPostError."""
+    """The id of the post with this key in any outbox, whether it exists or not. Raises InvalidPostError."""
     if not isinstance(idempotency_key, str) or not idempotency_key:
         raise InvalidPostError("An idempotency key is a text of at least one character.", hint="Leave it out.")
     return hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()[:32]

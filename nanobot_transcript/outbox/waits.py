@@ -1,4 +1,4 @@
-"""Waiting for what becomes of a post: looking whenever something has changed."""
+"""Waiting for what becomes of a post: asking again whenever something has changed."""
 
 import asyncio
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from nanobot_transcript.outbox.values import Answer, PostStatus
 __all__ = ["wait_answer", "wait_sent"]
 
 _SURE: Final = 5.0
-"""Seconds after which a post may have expired, which nobody tells."""
+"""Seconds after which to ask again anyway: no signal tells that a post has expired."""
 
 
 class _Looked(Protocol):
@@ -22,7 +22,7 @@ class _Looked(Protocol):
 
 
 async def wait_sent(outbox: _Looked, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - its end is no error
-    """The status once the post is not queued any more, at the latest after ``timeout`` seconds."""
+    """The status once the post is no longer queued, after at most ``timeout`` seconds."""
     end = asyncio.get_running_loop().time() + timeout
     with outbox.listen() as ear:
         while True:

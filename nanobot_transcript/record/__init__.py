@@ -1,4 +1,4 @@
-"""The record of a group's bots with all its parts, wherever they lie: ``Record.open(place)``."""
+"""The record that the bots of a group share, in a folder or a database: ``Record.open(place)``."""
 
 from nanobot_transcript.record.contract import Record
 

@@ -1,4 +1,4 @@
-"""What a record consists of: the transcripts, and what the processes that share them need in order to agree."""
+"""What a record consists of: the transcripts, and everything else that the processes sharing them need."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["ADDRESSES", "Record", "Usage"]
 
 ADDRESSES: Final = ("postgresql://", "postgres://")
-"""What a place that is no folder begins with, in small letters or in capitals."""
+"""How the address of a database begins (in any case); every other place is a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a part takes: ``where`` it lies, for a person, its bytes, and the number of what is there."""
+    """What a part takes up: ``where`` it is, as people write it, its bytes, and how many items it has."""
 
     part: str
     where: str
@@ -34,25 +34,25 @@ class Usage:
 
 
 class Record(ABC):
-    """Nine parts, each behind a contract of its own. Any number of processes open the same record.
+    """Nine parts, each behind its own contract. Any number of processes open the same record.
 
-    Opening creates nothing. For any thread; how code on an event loop calls a part, its contract says.
+    Opening creates nothing. For any thread; each part's contract says how code on an event loop calls it.
     """
 
     place: str
-    """Where it lies, for a person."""
+    """Where it is, as people write it."""
     store: GroupTranscriptStore
-    """The transcripts; ``AsyncGroupTranscriptStore.over`` is its door for event loops."""
+    """The transcripts; ``AsyncGroupTranscriptStore.over`` is the front for event loops."""
     members: MemberDirectory
     """Who is who."""
     leases: Lease
     """Who may do something now."""
     budgets: Budget
-    """How often all together may do something."""
+    """How often all processes together may do something."""
     marks: Marks
-    """Where somebody has come to."""
+    """How far somebody has come."""
     processes: Processes
-    """Who lives."""
+    """Which processes are alive."""
 
     @property
     @abstractmethod
@@ -62,7 +62,7 @@ class Record(ABC):
     @property
     @abstractmethod
     def outbox(self) -> "Postbox":
-        """Posts on their way into groups."""
+        """Posts waiting to be sent into groups."""
 
     @property
     @abstractmethod
@@ -71,28 +71,30 @@ class Record(ABC):
 
     @abstractmethod
     def shelf(self, folder: Path) -> "Shelf":
-        """Where a room beside the record keeps what is its own: in ``folder``, and its tables where the record lies, if
-        that is a database.
+        """Where another room keeps its own data: files in ``folder``; tables in the record's database, if it is one,
+        else in ``folder`` too.
         """
 
     @abstractmethod
     def usage(self) -> list[Usage]:
-        """How much lies where: ``transcripts``, ``outbox``, ``decisions``, and by other names what else takes room."""
+        """The size of ``transcripts``, ``outbox``, ``decisions``, and, under other names, of whatever else takes up
+        space.
+        """
 
     @abstractmethod
     def require(self, *, exists: bool = False, written: bool = False) -> None:
-        """Raise StoreUnavailableError when it cannot be read; when there is none yet and there has to be one
-        (``exists``); when it is to be ``written`` and cannot be. Leaves nothing behind.
+        """Raise StoreUnavailableError when it cannot be read, when it does not exist but must (``exists``), or when it
+        must be ``written`` and cannot be. Leaves nothing behind.
         """
 
     @abstractmethod
     def check(self) -> list[Finding]:
-        """What is well, and what is wrong, with where it lies: for the person who runs it. Leaves nothing behind."""
+        """What is right and wrong with the place of the record, for the person who runs it. Leaves nothing behind."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what is open; a part opens again when it is used again. Any number of times, and nothing happens to
-        what others have open.
+        """Release what is open; a part opens again when it is used again. May be called any number of times, and does
+        not affect other processes.
         """
 
     def __enter__(self) -> Self:
@@ -107,9 +109,9 @@ class Record(ABC):
     def open(place: str | Path | None = None, **options: Any) -> "Record":
         """The record in a folder, by default ``~/.nanobot/transcripts``, or at the address of a database.
 
-        ``options`` for a folder are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits`` of its
+        For a folder, ``options`` are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits`` of its
         outbox; for ``postgresql://…`` those of ``PostgresRecord``. Raises ConfigError for an address that cannot be
-        understood, or when the driver for it is not installed.
+        parsed, or when its driver is not installed.
         """
         if isinstance(place, str) and place.lower().startswith(ADDRESSES):
             return _at(place, options)

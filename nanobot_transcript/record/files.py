@@ -71,7 +71,7 @@ class FilesRecord(Record):
         """See ``Record.outbox``."""
         with self._mutex:
             if self._outbox is None:
-                from nanobot_transcript.outbox.outbox import Outbox  # brings SQLite, and few post
+                from nanobot_transcript.outbox.outbox import Outbox  # brings SQLite, and few processes post
 
                 self._outbox = Outbox(self._base, self._posting, signals=self.signals)
             return self._outbox
@@ -81,14 +81,14 @@ class FilesRecord(Record):
         """See ``Record.decisions``."""
         with self._mutex:
             if self._decisions is None:
-                from nanobot_transcript.relevance.decision_log_file import FileDecisionLog  # its package is not light
+                from nanobot_transcript.relevance.decision_log_file import FileDecisionLog  # slow to import
 
                 self._decisions = FileDecisionLog(self._base)
             return self._decisions
 
     def shelf(self, folder: Path) -> "Shelf":
         """See ``Record.shelf``."""
-        from nanobot_transcript.sql.location import Shelf  # brings SQLite, and few keep tables
+        from nanobot_transcript.sql.location import Shelf  # brings SQLite, and few processes keep tables
 
         return Shelf(folder)
 
@@ -107,7 +107,7 @@ class FilesRecord(Record):
 
     def check(self) -> "list[Finding]":
         """See ``Record.check``."""
-        from nanobot_transcript.record.folder_check import check  # for few
+        from nanobot_transcript.record.folder_check import check  # only doctor needs it
 
         return check(self._base)
 
@@ -119,7 +119,7 @@ class FilesRecord(Record):
         self.processes.leave()
 
     def _sources(self) -> "dict[str, list[Watched]]":
-        """Each of these has files of its own, which say by themselves what has changed."""
+        """Signals and the files that show them: each of these changes when something new is written."""
         from nanobot_transcript.coordination.files.signals import Watched
 
         outbox = self._state / "outbox"

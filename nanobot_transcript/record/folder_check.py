@@ -10,14 +10,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from nanobot_transcript.coordination.clock import CLOCK_TOLERANCE
 from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.findings import Finding
 
 __all__ = ["check"]
 
 _REMOTE: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})
-_EARLIEST: Final = 1_735_689_600  # 2025: a clock before that was never set
-_TOLERATED_SECONDS: Final = 2.0
+_EARLIEST: Final = 1_735_689_600  # 2025: a clock before that has not been set
 _LISTED: Final = 3
 
 
@@ -40,7 +40,7 @@ def _findings(base: Path) -> list[Finding]:
 
 
 def _missing(base: Path) -> Iterator[Finding]:
-    """Make a directory where the store's would be made, and remove it again."""
+    """Create a directory where the store's would be, and remove it again."""
     parent = next(folder for folder in base.parents if folder.exists())
     try:
         tempfile.TemporaryDirectory(dir=parent, prefix=".doctor-").cleanup()
@@ -52,7 +52,7 @@ def _missing(base: Path) -> Iterator[Finding]:
 
 
 def _usable(base: Path) -> Iterator[Finding]:
-    """Write a file, lock it, and compare its time with ours."""
+    """Write a file, lock it, and compare its time with this machine's."""
     try:
         with tempfile.NamedTemporaryFile(dir=base, prefix=".doctor-") as probe:
             probe.write(b"x")
@@ -83,7 +83,7 @@ def _clock(file_time: float) -> Iterator[Finding]:
     now = time.time()
     if now < _EARLIEST:
         yield Finding("clock", "error", "The clock of this machine is years behind.", "Set the clock (NTP).")
-    elif abs(now - file_time) > _TOLERATED_SECONDS:
+    elif abs(now - file_time) > CLOCK_TOLERANCE:
         message = f"The store's file system and this machine disagree by {abs(now - file_time):.0f} seconds."
         yield Finding("clock", "warning", message, "Set both clocks (NTP).")
     else:
@@ -96,7 +96,7 @@ def _permissions(base: Path) -> Iterator[Finding]:
     for path in _own_files(base):
         try:
             found = path.lstat()
-        except FileNotFoundError:  # a bot is at work
+        except FileNotFoundError:  # a bot has just removed it
             continue
         if stat.S_ISLNK(found.st_mode):
             yield Finding("permissions", "error", f"{path} is a symbolic link.", "The store refuses links; remove it.")
@@ -133,7 +133,7 @@ def _file_system(base: Path) -> Iterator[Finding]:
 
 
 def _kind_of_file_system(path: Path) -> str:
-    """The type of the mount that holds ``path``; "" where the system does not say."""
+    """The type of the file system that holds ``path``; "" when the system does not say."""
     best, kind = Path("/"), ""
     try:
         with closing(Path("/proc/self/mounts").open(encoding="utf-8", errors="replace")) as mounts:

@@ -1,4 +1,4 @@
-"""A schema that somebody makes for a while, such as a demo, and removes with all that is in it."""
+"""A schema that exists for a while, such as for a demo, and is removed with everything in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,19 +14,19 @@ __all__ = ["drop_schema", "make_schema"]
 
 
 def make_schema(address: str, schema: str) -> None:
-    """Make it, with the tables of a record. Raises StoreError kinds where that cannot be."""
+    """Create it, with the tables of a record. Raises StoreError kinds when that is impossible."""
     with _engine(address, schema) as engine:
         try:
             engine.write(RECORD, lambda connection: None)
         except StoreError as error:
             granted = may_make_schemas(engine.place)
             if error.hint.startswith(granted):
-                error.hint = granted  # to make this one for them is no use: it has another name each time
+                error.hint = granted  # an administrator cannot create it in advance: its name is new each time
             raise
 
 
 def drop_schema(address: str, schema: str) -> None:
-    """Remove it with everything in it, for good. Raises StoreError kinds where that cannot be."""
+    """Remove it with everything in it, for good. Raises StoreError kinds when that is impossible."""
     with _engine(address, schema) as engine, engine.connection() as connection:
         connection.execute(cast("Any", f"DROP SCHEMA IF EXISTS {engine.place.quoted_schema} CASCADE"))
 

@@ -1,4 +1,4 @@
-"""Who answers? The gate, its judge and the log of its decisions."""
+"""The gate: decides who answers a message; its judge, and the log of its decisions."""
 
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
 from nanobot_transcript.relevance.gate import RelevanceGate

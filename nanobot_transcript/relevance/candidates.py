@@ -1,6 +1,6 @@
-"""What speaks for each bot of a group as the one that is to answer a message: numbers, for all of them together.
+"""Numbers about each bot of a group as the one to answer a message, worked out for all of them together.
 
-A bot looks at what a message says, whom it names, what was said just before, and what each of the bots is there for.
+They tell what the message says, whom it names, what was said just before, and what each bot is for.
 """
 
 from collections.abc import Iterable, Sequence
@@ -79,7 +79,7 @@ SIGNS: Final = (
     *_OTHERS,
     *_PHRASES,
 )
-"""The order of the numbers; the weights name it."""
+"""The order of the numbers; the weights file refers to these names."""
 
 _LATELY: Final = 12
 _EXCHANGES: Final = 30
@@ -92,8 +92,8 @@ _WORDS_COUNT, _NEAR_COUNTS = 0.3, 4.0
 
 
 class _Talk(NamedTuple):
-    """What is the same for all bots: by member, whether it is a bot; who the speaker's partner is, if a bot; for each
-    line of a bot whom it answered; the latest line of a bot.
+    """What is the same for all bots: for each member, whether it is a bot; the speaker's partner, if it is a bot; for
+    each line of a bot, whom it answered; the latest line of a bot.
     """
 
     is_bot: list[bool]
@@ -103,7 +103,7 @@ class _Talk(NamedTuple):
 
 
 class _Most:
-    """The largest of some numbers, without any one of them."""
+    """The largest of some numbers when one of them is left out."""
 
     def __init__(self, numbers: Iterable[float]) -> None:
         first = second = 0.0
@@ -115,13 +115,13 @@ class _Most:
         self._first, self._second = first, second
 
     def beside(self, own: float) -> float:
-        """The largest of the others, 0 where there is none."""
+        """The largest of the others, 0 when there is none."""
         return self._second if own == self._first else self._first
 
 
 class _Whole(NamedTuple):
-    """What each bot is compared with: the structure scores of all, of people the highest, and their links; words in
-    common with what each bot said and was asked, and the most of it.
+    """What each bot is compared with: the structure scores of all members, the highest of people, and their links;
+    words in common with what each bot said and was asked, and the largest such number.
     """
 
     scores: dict[int, float]
@@ -136,8 +136,10 @@ class _Whole(NamedTuple):
 def candidates(
     seen: Observation, lines: Sequence[Entry], bots: Sequence[AgentProfile], structure: Trees, phrases: Phrases
 ) -> list[list[float]]:
-    """The numbers about each of the ``bots`` in the order of ``SIGNS``; ``lines`` are what was said before,
-    ``structure`` says from structure alone for whom a message is, ``phrases`` from its words alone.
+    """The numbers about each of the ``bots`` in the order of ``SIGNS``; ``lines`` are the entries before the
+    message.
+
+    ``structure`` judges from structure alone whom a message is for, ``phrases`` from its words alone.
     """
     members = seen.roster.members
     text = seen.text
@@ -214,7 +216,7 @@ def _talk(seen: Observation) -> _Talk:
 
 
 def _structure(seen: Observation, model: Trees, places: Sequence[int]) -> dict[int, float]:
-    """For each bot and everybody who has spoken: how likely the message is for them, from structure alone."""
+    """For each bot and everybody who has spoken: how likely the message is for them, judged from structure alone."""
     asked = {*places, *seen.scene.last} - {seen.speaker}
     return {who: model.score(features(seen.scene, seen.message, seen.found, who)) for who in sorted(asked)}
 
@@ -266,7 +268,7 @@ def _state(seen: Observation, talk: _Talk, whole: _Whole, bots: int, who: int) -
 
 
 def _exchanged(seen: Observation, talk: _Talk, places: Sequence[int]) -> dict[int, float]:
-    """How much the message has in common with what each bot said and was asked, by rarity."""
+    """How much the message has in common with what each bot said and was asked, weighted by rarity."""
     turns, terms = seen.scene.turns, seen.message.turn.terms
     made: dict[int, set[str]] = {who: set() for who in places}
     for at, turn in enumerate(turns):
@@ -283,7 +285,7 @@ def _exchanged(seen: Observation, talk: _Talk, places: Sequence[int]) -> dict[in
 
 
 def _thought(seen: Observation, lines: Sequence[Entry], text: str) -> str:
-    """The text with what its writer said right before it: a thought is often spread over several lines."""
+    """The text together with what its writer said right before it: a thought is often spread over several lines."""
     turns, now = seen.scene.turns, seen.message.turn
     whole, at = text, len(turns) - 1
     while at >= max(0, len(turns) - _THOUGHT_LINES) and turns[at].who == now.who:
@@ -295,7 +297,7 @@ def _thought(seen: Observation, lines: Sequence[Entry], text: str) -> str:
 
 
 class _Affinities:
-    """How the text, and the whole thought, fit each of the descriptions."""
+    """How the text alone, and the whole thought, fit each of the descriptions."""
 
     def __init__(self, short: Sequence[Affinity], long: Sequence[Affinity], general: Sequence[bool]) -> None:
         self._general = general

@@ -1,7 +1,7 @@
-"""How people correct a bot: "not you", another bot mentioned right behind its answer, or the question once more with a
-mention, as nobody had answered it.
+"""How people correct a bot: "not you", another bot mentioned right behind its answer, or the question repeated with a
+mention because nobody had answered it.
 
-What is found out here says which message a bot should have left alone, or answered. No text is kept.
+The result says which message a bot should have left alone, or answered. No text is kept.
 """
 
 import re
@@ -19,7 +19,7 @@ from nanobot_transcript.unicode_text import folded
 __all__ = ["Correction", "Mistake", "correction"]
 
 Mistake: TypeAlias = Literal["intruded", "missed"]
-"""The bot answered what was not for it, or left alone what was for it."""
+"""The bot answered a message that was not for it, or left alone one that was."""
 
 _NOT_YOU: Final = re.compile(
     r"(?:不是|没|没有|又没)(?:在)?(?:[问叫喊]你|[跟和对]你(?:说|讲|聊))(?!过|了|错)|不是说你(?=的|呢|啊|哈|\W|$)|没你的事|不关你的?事"
@@ -32,9 +32,9 @@ _LINES: Final = 3
 _INTRUDED_MINUTES: Final = 3.0
 _MISSED_MINUTES: Final = 15.0
 _SILENCE: Final = 0.25
-"""Minutes: who mentions the bot sooner has finished the message, and has not waited for an answer."""
+"""Minutes: somebody who adds a mention sooner was completing the message, not waiting for an answer."""
 _SHORT: Final = 12
-"""``breadth`` beside the names: "?", "看一下", "please"."""
+"""``breadth`` without names of a message that says next to nothing: "?", "看一下", "please"."""
 _REPEATED: Final = 0.5
 _LEAST_TERMS: Final = 2
 
@@ -59,7 +59,7 @@ def correction(seen: Observation, lines: Sequence[Entry]) -> Correction | None:
 
 
 def _intruded(seen: Observation, lines: Sequence[Entry]) -> int | None:
-    """The line that the agent has answered and was not meant for it."""
+    """The line that the agent answered although it was not addressed."""
     turns, now = seen.scene.turns, seen.message.turn
     answer = seen.scene.last.get(seen.me, -1)
     if answer < 0 or len(turns) - answer > _LINES or now.minutes_since(turns[answer]) > _INTRUDED_MINUTES:
@@ -73,7 +73,7 @@ def _intruded(seen: Observation, lines: Sequence[Entry]) -> int | None:
 
 
 def _missed(seen: Observation, lines: Sequence[Entry]) -> int | None:
-    """The line that was for the agent, as it is said again with its name, and no bot had answered it."""
+    """The line that was for the agent: it is repeated with the agent's name, and no bot had answered it."""
     scene, turns, now = seen.scene, seen.scene.turns, seen.message.turn
     own = scene.last.get(seen.speaker, -1)
     if seen.me not in now.to or own < 0 or turns[own].to:
@@ -93,12 +93,12 @@ def _is_for_another_bot(seen: Observation) -> bool:
 
 
 def _is_sent_on(seen: Observation, before: DialogueLine) -> bool:
-    """True when another bot is asked the same, or just called: "@Beta 你来说". "@Beta 你呢？" is one more question."""
+    """True when another bot is asked the same, or just called: "@Beta 你来说". "@Beta 你呢？" is a further question."""
     return _repeats(seen.message.turn, before) or _YOUR_TURN.fullmatch(_beside_names(seen)) is not None
 
 
 def _is_again(seen: Observation, before: DialogueLine) -> bool:
-    """True when the message says the same as a line before it, or next to nothing but a name."""
+    """True when the message repeats a line before it, or says next to nothing but a name."""
     return _repeats(seen.message.turn, before) or breadth(_beside_names(seen)) <= _SHORT
 
 
@@ -108,12 +108,12 @@ def _repeats(now: DialogueLine, before: DialogueLine) -> bool:
 
 
 def _beside_names(seen: Observation) -> str:
-    """The letters and digits of the message that are no names."""
+    """The letters and digits of the message without names."""
     return "".join(filter(str.isalnum, beside_names(folded(seen.text), seen.names)))
 
 
 def _answered(lines: Sequence[Entry], turns: Sequence[DialogueLine], answer: int) -> int | None:
-    """Which line an answer is for: the one it replies to, else the last one of somebody else before it."""
+    """Which line an answer is for: the one it replies to, else the last one before it by somebody else."""
     reply_to = lines[answer].get("reply_to")
     for at in range(answer - 1, max(-1, answer - 20), -1):
         if lines[at].get("message_id") == reply_to if reply_to else turns[at].who != turns[answer].who:

@@ -1,4 +1,4 @@
-"""What the gate says: answer, do not answer, or undecided; why, and how sure."""
+"""The gate's decision: answer, do not answer, or undecided; why, and how certain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LATER",
-    "MISTAKES",
     "OUTCOMES",
     "SENTENCES",
     "STOPS",
@@ -32,7 +31,7 @@ _LONGEST_WHY: Final = 200
 
 
 class Stage(StrEnum):
-    """Where in the gate a decision was made, in this order; the last four come after it."""
+    """Where a decision was made, in order; the last four come after the gate."""
 
     NEVER = "never"
     CERTAIN = "certain"
@@ -93,17 +92,17 @@ class Reason(StrEnum):
 
 
 Claiming: TypeAlias = Literal["claimed", "claim_seen", "taken_over"]
-"""What a claim decides: this agent answers, another one does, or this one does in its place."""
+"""The outcome of a claim: this agent answers, another one does, or this one takes over from it."""
 TurnOutcome: TypeAlias = Literal["answered", "failed", "said_nothing", "withdrawn", "lost_claim"]
-"""What became of an answer that was begun."""
+"""What became of an answer that was started."""
 LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD, Stage.ANSWER, Stage.CORRECTION})
-"""Where decisions come from that are made after the gate's own about the same message."""
+"""Stages of decisions made about a message after the gate's own."""
 STOPS: Final[frozenset[str]] = frozenset(Reason(rule.reason) for rule in LOOP_RULES)
-"""Why the loop guard lets no bot answer another one."""
+"""Reasons for which the loop guard keeps a bot from answering another one."""
 OUTCOMES: Final[frozenset[str]] = frozenset(get_args(TurnOutcome))
-"""What became of answers, as reasons of the stage of answers."""
-MISTAKES: Final[frozenset[str]] = frozenset({Reason.INTRUDED, Reason.MISSED})
-"""What people correct, as reasons of the last stage."""
+"""The outcomes of answers, as reasons of the stage ``ANSWER``."""
+_MISTAKES: Final[frozenset[str]] = frozenset({Reason.INTRUDED, Reason.MISSED})
+"""Corrections by people, as reasons of the last stage."""
 
 SENTENCES: Final[dict[Reason, str]] = {
     Reason.INVALID: "It is no message: sender or text are missing.",
@@ -150,7 +149,7 @@ SENTENCES: Final[dict[Reason, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What was decided about, for the judge and the log."""
+    """What a decision was about, for the judge and the log."""
 
     message: Entry
     history: Sequence[Entry]
@@ -163,14 +162,18 @@ class Case:
 class Decision:
     """The gate's answer. ``respond`` is None while undecided: ``await gate.resolve(decision)`` then asks the judge.
 
-    ``score`` is the probability (0 to 1) that the agent is meant; 1 and 0 where a rule was certain. ``open`` is True
-    when the message is a person's and is for nobody in particular, as far as can be told: where no agent answers by
-    itself, one of them may claim it. ``why`` says in a sentence what went wrong with a failed answer.
+    ``score`` is the probability (0 to 1) that the agent is addressed; 1 and 0 where a rule was certain. ``open`` is
+    True for a person's message that seems to be for nobody in particular: if no agent answers by itself, one of them
+    may claim it. ``why`` says in a sentence what went wrong with a failed answer.
+
     ``corrects`` is what the message says about an earlier decision of the agent.
-    ``alone`` is what an undecided one comes to where the judge gives no verdict.
-    ``is_first`` is False where another bot is more likely to be meant, so that it claims the message before this one.
-    ``thanked`` is True for a person's thanks or consent that is for the agent and gets no answer: a reaction may take
-    its place.
+
+    ``alone`` is what an undecided decision becomes when the judge gives no verdict.
+
+    ``is_first`` is False when another bot is more likely addressed, and so claims the message earlier.
+
+    ``thanked`` is True for a person's thanks or consent that is for the agent and gets no answer: a reaction may
+    replace it.
     """
 
     respond: bool | None
@@ -195,14 +198,14 @@ class Decision:
 
 
 def sentence_of(reason: str) -> str:
-    """A noted reason in words; a code that this version does not know stands for itself."""
+    """A logged reason in words; a code that this version does not know is returned unchanged."""
     return next((sentence for known, sentence in SENTENCES.items() if known == reason), reason)
 
 
 def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0, *, why: str = "") -> Decision:
-    """What was decided after the gate: by a claim, by the loop guard (one of ``STOPS``), by how the answer went (one of
-    ``OUTCOMES``), or by people (one of ``MISTAKES``; then ``respond`` is what would have been right). Of ``why`` one
-    line of at most 200 characters is kept.
+    """A decision made after the gate: by a claim, by the loop guard (one of ``STOPS``), by how the answer went (one of
+    ``OUTCOMES``), or by people (one of ``_MISTAKES``; then ``respond`` is what would have been right). One line of at
+    most 200 characters is kept of ``why``.
     """
     known = Reason(reason)
     return Decision(
@@ -220,7 +223,7 @@ def later(reason: str, session_key: str, message: Entry, agent: str, score: floa
 def _later_stage(reason: Reason) -> Stage:
     if reason in STOPS:
         return Stage.GUARD
-    if reason in MISTAKES:
+    if reason in _MISTAKES:
         return Stage.CORRECTION
     return Stage.ANSWER if reason in OUTCOMES else Stage.CLAIM
 

@@ -1,6 +1,6 @@
-"""The decision log: what each bot decided about each message, kept small, shared by all processes.
+"""The decision log: what each bot decided about each message; bounded in size, shared by all processes.
 
-Texts are not in it: a decision is replayed from the record, and what was erased there is not to live on here.
+It holds no texts: a decision is replayed from the record, and what was erased there must not survive here.
 """
 
 from collections.abc import Iterable
@@ -14,35 +14,35 @@ FORMAT: Final = 1
 
 
 class DecisionLog(Protocol):
-    """Where decisions are noted. ``write`` is called on event loops and must not wait for a network."""
+    """Stores decisions. ``write`` is called on event loops and must not wait for a network."""
 
     def write(self, session_key: str, decision: Decision, now_ms: float | None = None) -> bool:
-        """Note a decision. Never raises: it counts, also when it is not noted, which is False."""
+        """Log a decision. Never raises; False when it could not be logged."""
         ...
 
     def read(self, session_key: str, message_id: str | None = None) -> list[dict[str, Any]]:
-        """What was noted about a chat, or one message of it, oldest first, as in ``decision_record``. The newest
-        thousands are there, older ones may be gone.
+        """The log of a chat, or of one message in it, oldest first, as ``decision_record`` documents. The newest
+        thousands are there; older ones may be gone.
         """
         ...
 
     def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
-        """What became of answers, and what people corrected, since then (milliseconds), in all chats, oldest first: of
-        each chat as far back as ``read`` goes.
+        """Outcomes of answers, and corrections by people, since then (milliseconds), in all chats, oldest first; each
+        chat as far back as ``read`` goes.
         """
         ...
 
     def judged(self, since_ms: float) -> list[dict[str, Any]]:
-        """What the judge was asked about since then, and what came of it; as with ``outcomes``."""
+        """Decisions about which the judge was asked since then, with the result; as with ``outcomes``."""
         ...
 
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
-        """For each of these chats something that is another after each note, and the same until then."""
+        """For each of these chats a value that changes with each new entry of the log."""
         ...
 
 
 def decision_record(decision: Decision, session_key: str, now_ms: float) -> dict[str, Any]:
-    """A decision as it stands in the log; ``why`` is there only where something went wrong."""
+    """A decision as it is logged; ``why`` is present only when something went wrong."""
     record = {
         "v": FORMAT,
         "ts": int(now_ms),

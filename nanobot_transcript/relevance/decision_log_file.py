@@ -1,5 +1,5 @@
-"""The decision log in files: ``<store>/.state/decisions/<chat>.log`` and, when that was full, ``.1`` to ``.3`` behind
-it, one JSON line for each decision.
+"""The decision log in files: ``<store>/.state/decisions/<chat>.log``, rotated to ``.1`` … ``.3`` when full; one JSON
+line for each decision.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import msgspec
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from nanobot_transcript.files.descriptors import to_append, to_read
-from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
+from nanobot_transcript.files.layout import STATE_FOLDER, UNSAFE, make_folders
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.decision_log import FORMAT, decision_record
@@ -32,13 +32,12 @@ _WAIT: Final = 0.02
 _BLOCK: Final = 131_072
 _OLDER_BLOCKS: Final = 2
 _CLOCKS_DIFFER: Final = 60_000
-"""Milliseconds by which a file system's clock may be behind that of who wrote."""
+"""Milliseconds by which a file system's clock may be behind the writer's."""
 _LOG: Final = re.compile(r"\.log(\.\d+)?$")
 _NUMBER: Final = re.compile(r"\.\d+$")
 _ENDS: Final = (Stage.ANSWER, Stage.CORRECTION)
 _SUMMED: Final = (*_ENDS, Stage.JUDGE)
 _LIKELY: Final = re.compile(rb'"(?:answer|correction|judge)"')
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class FileDecisionLog:
@@ -56,7 +55,7 @@ class FileDecisionLog:
     def path_of(self, session_key: str) -> Path:
         """The file that decisions about a chat are appended to."""
         digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return self.folder / f"{_UNSAFE.sub('_', session_key)[:40]}-{digest}.log"
+        return self.folder / f"{UNSAFE.sub('_', session_key)[:40]}-{digest}.log"
 
     def write(self, session_key: str, decision: Decision, now_ms: float | None = None) -> bool:
         """See ``DecisionLog.write``: with one ``write``."""
@@ -68,15 +67,15 @@ class FileDecisionLog:
         except (OSError, StoreError, _NewerFormatError, msgspec.EncodeError, UnicodeError) as error:
             if str(path) not in self._complained:
                 self._complained.add(str(path))
-                logger.warning("decisions are not logged in %s: %s", path.name, error)
+                logger.warning("decisions cannot be logged in %s: %s", path.name, error)
             return False
         return True
 
     def read(self, session_key: str, message_id: str | None = None) -> list[dict[str, Any]]:
-        """See ``DecisionLog.read``. Lines that are none are left out."""
+        """See ``DecisionLog.read``. Lines that cannot be decoded are skipped."""
         path = self.path_of(session_key)
         files: dict[int, list[dict[str, Any]]] = {}
-        for number in range(self._kept + 1):  # a file that another process moves on meanwhile is met again, not missed
+        for number in range(self._kept + 1):  # upwards: a file rotated meanwhile is read twice rather than missed
             inode, records = _records(_numbered(path, number))
             files.setdefault(inode, records)
         return [
@@ -87,7 +86,7 @@ class FileDecisionLog:
         ]
 
     def chats(self) -> list[str]:
-        """The session keys of all chats about which something was decided."""
+        """The session keys of all chats with decisions."""
         found: set[str] = set()
         for path in _logs(self.folder):
             numbered = (_records(_numbered(path, number))[1] for number in range(self._kept + 1))
@@ -97,18 +96,18 @@ class FileDecisionLog:
         return sorted(found)
 
     def records(self, session_key: str) -> list[dict[str, Any]]:
-        """Everything that is still known of a chat, oldest first."""
+        """Everything still logged about a chat, oldest first."""
         return self.read(session_key)
 
     def fitting(self, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """Of the records of a chat, the newest that there is room for."""
+        """The newest records of a chat that there is room for."""
         room, first = self._max_bytes * self._kept, len(records)
         while first and (room := room - len(msgspec.json.encode(records[first - 1])) - 1) >= 0:
             first -= 1
         return records[first:]
 
     def add(self, session_key: str, records: Sequence[dict[str, Any]]) -> None:
-        """Note what was decided elsewhere. Raises StoreError kinds."""
+        """Add decisions of another record. Raises StoreError kinds."""
         path = self.path_of(session_key)
         try:
             for record in records:
@@ -129,7 +128,7 @@ class FileDecisionLog:
         return [record for record in self._since(since_ms) if record.get("stage") == Stage.JUDGE]
 
     def _since(self, since_ms: float) -> list[dict[str, Any]]:
-        """What answers and the judge came to. Each file is read from its end back to that time, if it has changed."""
+        """Outcomes and judged decisions. Each changed file is read backwards to that time."""
         known, found = self._noted, dict[Path, _Noted]()
         for path in _logs(self.folder):
             inodes: set[int] = set()
@@ -172,10 +171,11 @@ class FileDecisionLog:
             raise _NewerFormatError("it was written by a newer version")
 
     def _rotate(self, path: Path, found: os.stat_result) -> None:
-        """Make room. Two processes may come here at once: who finds another file than the full one leaves it.
+        """Rotate a full file. Two processes may do so at once: one that finds another file than the full one leaves it
+        alone.
 
-        Nobody waits long for the lock, as decisions are made on event loops: while another process has it, the full
-        file takes a little more. Raises OSError when it holds twice what it may.
+        Decisions are made on event loops, so nobody waits long for the lock: while another process has it, the full
+        file grows a little more. Raises OSError when it has twice its size.
         """
         import filelock
 
@@ -194,11 +194,11 @@ class FileDecisionLog:
 
 
 class _NewerFormatError(Exception):
-    """The file belongs to a newer version and is left as it is."""
+    """The file belongs to a newer version and is left alone."""
 
 
 def _inode(path: Path) -> int | None:
-    """None while there is no file: another process has moved it on and not begun the next one."""
+    """None while there is no file: another process has rotated it and not created the next one yet."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -210,7 +210,7 @@ def _numbered(path: Path, number: int) -> Path:
 
 
 def _records(path: Path) -> tuple[int, list[dict[str, Any]]]:
-    """The inode of a file (0 where there is none), and what is in it."""
+    """The inode of a file (0 when there is none), and its records."""
     try:
         with os.fdopen(to_read(str(path)), "rb") as file:
             inode, lines = os.fstat(file.fileno()).st_ino, file.read().split(b"\n")
@@ -240,7 +240,7 @@ def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 class _Noted(NamedTuple):
-    """What answers and the judge came to, in a file as it was once: of all ``records`` those since a time (ms)."""
+    """Outcomes and judged decisions in a file as it once was: those of its ``records`` since a time (ms)."""
 
     inode: int
     size: int
@@ -250,7 +250,7 @@ class _Noted(NamedTuple):
 
 
 def _logs(folder: Path) -> list[Path]:
-    """The files that decisions about each chat are appended to, also where one was just moved on."""
+    """The current log file of each chat, including chats whose file was just rotated away."""
     try:
         names = [path.name for path in folder.iterdir() if _LOG.search(path.name)]
     except OSError:
@@ -259,7 +259,7 @@ def _logs(folder: Path) -> list[Path]:
 
 
 def _noted_in(path: Path, since_ms: float, known: _Noted | None) -> _Noted | None:
-    """None where nothing was written since then; ``known``, where it holds still, is what was read before."""
+    """None when nothing was written since then; ``known``, if still valid, is what was read before."""
     try:
         found = path.stat(follow_symlinks=False)
         if found.st_mtime_ns < (since_ms - _CLOCKS_DIFFER) * 1_000_000:
@@ -276,9 +276,9 @@ def _noted_in(path: Path, since_ms: float, known: _Noted | None) -> _Noted | Non
 
 
 def _records_since(file: BinaryIO, size: int, since_ms: float) -> list[dict[str, Any]]:
-    """What answers and the judge came to since then: in the last lines, as lines are written in the order of time.
+    """Outcomes and judged decisions since then: read from the end, because lines are in order of time.
 
-    A clock that was wrong for a while leaves some that are out of order: two blocks in a row that are older end it.
+    A clock that was wrong for a while leaves lines out of order, so only two older blocks in a row end the search.
     """
     found, end, rest, older = list[dict[str, Any]](), size, b"", 0
     while end > 0 and older < _OLDER_BLOCKS:

@@ -1,8 +1,8 @@
-"""What the last lines of a group say about who talks with whom, from the point of view of one speaker.
+"""Who talks with whom in the last lines of a group, from the point of view of one speaker.
 
 One pass over the history, the same for every member. Positions count lines; a larger one is later. A line is *to*
-somebody when it names, mentions or replies to them (explicitly), or else, as long as nothing says otherwise, to the
-one with whom its speaker last was in touch (effectively).
+somebody when it names, mentions or replies to them (explicitly); otherwise it is to the member with whom its speaker
+was last in touch (effectively), as long as nothing contradicts that.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ _MINUTE: Final = 60_000
 
 
 class DialogueLine(NamedTuple):
-    """One line: who spoke, to whom explicitly (in an order that does not depend on how members are listed), whether it
-    asks, the platform's time (ms), its terms, its length, how it opens (``cues.opening``), and whose name begins like
+    """One line: who spoke, to whom explicitly (in an order independent of how members are listed), whether it asks, the
+    platform's time (ms), its terms, its length, how it opens (``opening_words.opening``), and whose name begins like
     its first word.
     """
 
@@ -34,7 +34,7 @@ class DialogueLine(NamedTuple):
     hinted: frozenset[int] = frozenset()
 
     def minutes_since(self, earlier: "DialogueLine") -> float:
-        """The time between two lines. Negative when this one is the earlier one."""
+        """The time between two lines, negative when this one is earlier."""
         return (self.ts - earlier.ts) / _MINUTE
 
 
@@ -42,9 +42,9 @@ class Dialogue:
     """The state after ``turns``, for the ``speaker`` of the next line. Dictionaries are by member.
 
     For everybody: the ``last`` and ``first`` line, the ``count`` of lines and how many were ``spoken_to`` somebody, the
-    ``partner`` (whom they were last in touch with, and the line), and when they last ``asked``. For the speaker: the
-    last explicit and effective line to (``said``, ``meant``) and from (``heard``, ``felt``) each member and how many
-    explicit ones (``exchanged``).
+    ``partner`` (the member they were last in touch with, and the line), and when they last ``asked``. For the speaker:
+    the last explicit and effective line to (``said``, ``meant``) and from (``heard``, ``felt``) each member, and the
+    number of explicit ones (``exchanged``).
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Dialogue:
     )
 
     def __init__(self, turns: Sequence[DialogueLine], speaker: int) -> None:
-        # Made anew for each message: what can be counted in one go is, and the loop below has locals only.
+        # Built for each message, so it has to be fast: bulk counting where possible, and only locals in the loop below.
         size = len(turns)
         whos = [turn.who for turn in turns]
         self.turns: Sequence[DialogueLine] = turns
@@ -120,7 +120,7 @@ class Dialogue:
                 felt[who] = at
 
     def _explicit(self, at: int, who: int, to: tuple[int, ...]) -> None:
-        """A line that the speaker wrote to somebody, or that was written to the speaker."""
+        """A line from the speaker to somebody, or to the speaker."""
         lines = self.said if who == self.speaker else self.heard
         for other in to if who == self.speaker else (who,):
             lines[other] = at

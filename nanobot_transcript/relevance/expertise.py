@@ -1,7 +1,7 @@
-"""Which bot a question is for, by what the bots are there for: words in common, and topics in common.
+"""Which bot a question is for, judged by the bots' descriptions: words in common, and topics in common.
 
-"The site is down" has no word in common with "deployment, monitoring", but a topic. The words of each topic, English
-and Chinese, stand in ``topics.json``. A word of several topics tells less; so does what all descriptions have.
+"The site is down" shares no word with "deployment, monitoring", but a topic. The words of each topic, English and
+Chinese, are in ``topics.json``. A word of several topics counts less, and so does one that all descriptions share.
 """
 
 import re
@@ -27,9 +27,9 @@ _GENERAL: Final = re.compile(
     re.IGNORECASE,
 )
 _HELPER: Final = re.compile(r"\b(?:assistant(?! to)|helper|helps)\b|助手|助理|聊天", re.IGNORECASE)
-"""Of a bot that is there for anything, if nothing else is said of it."""
+"""In the description of a bot for anything, unless it says something else."""
 _ASSISTANTS: Final = "llm_ai_assistants"
-"""The topic of the very words "AI assistant": a bot that is called so has said nothing of what it is there for."""
+"""The topic of the words "AI assistant" themselves, which do not say what such a bot is for."""
 _JOINTS: Final = re.compile(r"[/-]")
 _LATIN: Final = re.compile(r"[a-z0-9][a-z0-9'.&+#/-]{0,40}")
 _EDGES: Final = ".'-/"
@@ -40,7 +40,7 @@ _LONG_COUNTS: Final = 1.5
 
 
 class Affinity(NamedTuple):
-    """How a text fits a description: by ``words`` and by ``topic``, both from 0 on, and how ``near`` it is, 0 to 1."""
+    """How a text fits a description: by ``words`` and by ``topic``, both from 0, and how ``near`` it is, 0 to 1."""
 
     words: float
     topic: float
@@ -48,7 +48,7 @@ class Affinity(NamedTuple):
 
 
 class _Lexicon(NamedTuple):
-    """Topics by word, for words of Latin letters and others; the length of the longest of the others."""
+    """Topics by word, for Latin words and for others; the length of the longest of the others."""
 
     latin: Mapping[str, frozenset[str]]
     dense: Mapping[str, frozenset[str]]
@@ -56,7 +56,7 @@ class _Lexicon(NamedTuple):
 
 
 def affinities(text: str, descriptions: Sequence[str]) -> list[Affinity]:
-    """How a text fits each of the descriptions, as against the others."""
+    """How a text fits each of the descriptions, compared with the others."""
     said, about = _words(text), topics(text)
     words = [_words(description) for description in descriptions]
     known = [topics(description) for description in descriptions]
@@ -83,13 +83,13 @@ def affinities(text: str, descriptions: Sequence[str]) -> list[Affinity]:
 
 
 def read_words() -> None:
-    """Read the words of topics, and those near them, once for the process."""
+    """Read the words of topics, and those near them, once per process."""
     _lexicon()
     nearness.read_words()
 
 
 def is_general(description: str) -> bool:
-    """True for a bot that is there for anything, by what is said of it; also where nothing is."""
+    """True for a bot whose description says that it is for anything, or says nothing."""
     text = clipped(description, _LOOKED_AT)
     if not text.strip() or _GENERAL.search(text):
         return True
@@ -97,7 +97,7 @@ def is_general(description: str) -> bool:
 
 
 def topics(text: str) -> Mapping[str, float]:
-    """The topics of a text, and how many of its words speak of each.
+    """The topics of a text, with the number of its words for each.
 
     >>> "operations" in topics("服务器挂了") and "operations" in topics("the server is down")
     True
@@ -127,7 +127,7 @@ def _latin(text: str, lexicon: _Lexicon) -> list[frozenset[str]]:
 
 
 def _parts(word: str, lexicon: _Lexicon) -> Sequence[str]:
-    """The word, or its parts where only they may be known: "billing-invoices"."""
+    """The word, or its parts when only those are known: "billing-invoices"."""
     return (word,) if word in lexicon.latin else _JOINTS.split(word)
 
 

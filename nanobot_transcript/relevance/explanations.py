@@ -89,7 +89,7 @@ WORDS: Final[dict[str, str]] = {
     "reply": "its words sound like talk with a bot (more than 0): {points}",
     "fresh": "its words sound like a request to nobody in particular (more than 0): {points}",
 }
-"""By sign; a test holds it complete."""
+"""By sign; a test checks that none is missing."""
 
 _FAR: Final = 60
 

@@ -1,6 +1,6 @@
-"""What can be known about one member as the one whom a message is meant for: numbers, from structure only.
+"""Numbers about one member as the possible addressee of a message, from structure only.
 
-What was learned in one channel is to hold in another, so that no word decides anything here but such as any talk has.
+What was learned in one channel has to hold in another, so only words that occur in any conversation count here.
 Distances count lines and are taken as logarithms.
 """
 
@@ -54,7 +54,7 @@ NAMES: Final = (
     "link_others",
     "link_total",
 )
-"""The order of the numbers; the weights name it, so a change here asks for new weights."""
+"""The order of the numbers; the weights file refers to these names, so a change here needs new weights."""
 
 _FAR: Final = 120
 _FAR_LOG: Final = log1p(_FAR)
@@ -64,14 +64,14 @@ _OVERLAP_LINES: Final = 30
 
 
 class JudgedMessage(NamedTuple):
-    """What the features look at in the message to decide about; members by position."""
+    """What the features use of the message to decide about; members by position."""
 
     turn: DialogueLine
     first: int | None
 
 
 def features(seen: Dialogue, message: JudgedMessage, found: Links, who: int) -> list[float]:
-    """The numbers about member ``who`` in the order of ``NAMES``; ``found`` says what the message answers."""
+    """The numbers about member ``who`` in the order of ``NAMES``; ``found`` tells what the message answers."""
     own = seen.last.get(seen.speaker, NEVER)
     last = seen.last.get(who, NEVER)
     latest = seen.turns[last] if last >= 0 else None
@@ -82,7 +82,7 @@ def features(seen: Dialogue, message: JudgedMessage, found: Links, who: int) -> 
         *_amounts(seen, message, who, latest),
         *_addressing(message, who),
         *_content(seen, message, who, latest),
-        *_competition(seen, who, last),
+        *_competition(seen, last),
         *_rates(seen, who),
         *_linked(found, who),
     ]
@@ -118,8 +118,8 @@ def _last_line(seen: Dialogue, who: int, latest: DialogueLine | None) -> tuple[f
 
 def _amounts(seen: Dialogue, message: JudgedMessage, who: int, latest: DialogueLine | None) -> tuple[float, ...]:
     since = message.turn.minutes_since(latest) if latest else float(_LONG)
-    # Rounded, as the weights were fitted on logs of whole minutes: of lines a second apart none are a minute apart,
-    # wherever the minute of the clock ends.
+    # Rounded, because the weights were fitted on logs with whole minutes; and by difference, so that two lines a second
+    # apart are never a minute apart, even across the end of a minute.
     minutes = round(min(max(since, 0.0), _LONG))
     return (
         _log(seen.count.get(seen.speaker, 0)),
@@ -150,7 +150,7 @@ def _content(seen: Dialogue, message: JudgedMessage, who: int, latest: DialogueL
     return (log1p(message.turn.length), log1p(latest.length) if latest else 0.0, float(min(overlap, 6)))
 
 
-def _competition(seen: Dialogue, who: int, last: int) -> tuple[float, ...]:
+def _competition(seen: Dialogue, last: int) -> tuple[float, ...]:
     ends = seen.last
     return (float(sum(ends.get(other, NEVER) > last for other in seen.said.keys() | seen.heard.keys())),)
 

@@ -33,23 +33,22 @@ __all__ = ["RelevanceGate"]
 logger = logging.getLogger(__name__)
 
 _OPEN_AFTER: Final = 12
-_TALKING_MINUTES: Final = 10  # the loop guard's idle time: what was said before it is another conversation
+_TALKING_MINUTES: Final = 10  # the loop guard's idle time: anything older is another conversation
 _GOING_ON: Final = 0.85
-"""Above what a judge is asked about."""
+"""A score above those about which a judge is asked."""
 _NEARLY: Final = 0.75
-"""Of the highest score: such a bot may be meant as well, and steps in for one that does not claim the message."""
+"""Share of the highest score: a bot above it may be addressed as well, and steps in if the best does not claim."""
 _LATE_IN_A_ROW: Final = 2
 _REST: Final = 30.0
-"""Seconds for which a judge is left alone that did not answer in time: messages behind wait for it, too."""
+"""Seconds without questions to a judge that was late, because further messages would wait for it, too."""
 
 
 class RelevanceGate:
     """Who answers? Every process that reads the same record comes to the same verdict.
 
-    ``decide`` is pure and quick; ``resolve`` asks the ``judge`` about what is left undecided and notes the decision in
-    the ``log``, where there are such. ``allow`` is called before each question to the judge, in a thread, and says
-    whether there is budget left. One gate serves any number of agents and chats; it is not to be used by two threads at
-    once.
+    ``decide`` is pure and quick; ``resolve`` asks the ``judge`` about undecided messages and writes the decision to the
+    ``log``, if there are any. ``allow`` is called before each question to the judge, in a thread, and says whether
+    there is budget left. One gate serves any number of agents and chats; it must not be used by two threads at once.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class RelevanceGate:
         self.log: DecisionLog | None = log
         self._allow = allow
         self._model: ScoreModel = model or shipped_model()
-        read_words()  # a tenth of a second: now, and not on the event loop when the first message waits
+        read_words()  # takes 0.1 s: now, rather than on the event loop when the first message waits
         self._observer: Observer = Observer(self._model.links)
         self._scored: tuple[Any, Links, dict[int, float]] | None = None
         self._late: int = 0
@@ -74,7 +73,7 @@ class RelevanceGate:
 
     @property
     def threshold(self) -> float:
-        """The score from which a bot answers, where no judge is asked."""
+        """The score from which a bot answers when no judge is asked."""
         return self.options.thresholds.bots
 
     def decide(
@@ -88,13 +87,13 @@ class RelevanceGate:
         now_ms: float | None = None,
         session_key: str = "",
     ) -> Decision:
-        """Whether ``agent`` should answer ``message``; never raises because of what is in the entries.
+        """Whether ``agent`` should answer ``message``; never raises because of the content of entries.
 
-        ``history`` holds the entries before it, oldest first, other bots' included; the last 100 count, and the
-        message's own copy among them does no harm. ``members`` are the people and bots of the group as far as they are
-        known. ``owner`` is the name of the agent that owns the message's thread (an empty text: nobody does); without
-        it the history tells. It counts for messages with a ``thread_id``. ``now_ms`` is the time now; without it the
-        time of receipt (``rts``) counts, and what was not pushed (imported, from the history) came in time.
+        ``history`` holds the entries before it, oldest first, including those of other bots; the last 100 count, and a
+        copy of the message itself does no harm. ``members`` are the known people and bots of the group. ``owner`` is
+        the name of the agent that owns the message's thread (empty: nobody does); without it the history tells. It
+        counts for messages with a ``thread_id``. ``now_ms`` is the current time; without it the time of receipt
+        (``rts``) counts, and messages that were not pushed (imported, from the history) count as on time.
         """
         case = Case(message, history, agent, members, session_key)
         past = past_of(history, message.get("message_id") if isinstance(message, dict) else None)
@@ -120,8 +119,8 @@ class RelevanceGate:
         return self._of_members(case, seen)
 
     async def resolve(self, decision: Decision) -> Decision:
-        """The final decision: the judge's when it was undecided. Never raises. Notes it in the log, and what the
-        message corrects.
+        """The final decision: the judge's when it was undecided. Never raises. Logs it, with any correction in the
+        message.
         """
         if decision.respond is None:
             decision = await self._judged(decision)
@@ -131,12 +130,12 @@ class RelevanceGate:
         return decision
 
     def note(self, decision: Decision) -> None:
-        """Note a decision in the log, where there is one. Never raises."""
+        """Write a decision to the log, if there is one. Never raises."""
         if self.log is not None:
             self.log.write(decision.session_key, decision)
 
     async def aclose(self) -> None:
-        """Close the judge's connections, where it has any; whoever made the gate calls this at its end."""
+        """Close the judge's connections, if it has any; whoever created the gate calls this."""
         close = getattr(self.judge, "aclose", None)
         if close is not None:
             await close()
@@ -144,7 +143,7 @@ class RelevanceGate:
     def explain(
         self, message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile]
     ) -> tuple[dict[str, float], list[tuple[str, float]]]:
-        """The signs of a message for a bot, and what each of them adds to its score, the strongest first."""
+        """The signs of a message for a bot, and what each adds to its score, strongest first."""
         lines = past_of(history, message.get("message_id")).lines
         seen = Observer(self._model.links).observe(message, lines, agent, members)
         bots = [member for member in seen.roster.members if member.kind == "bot"]
@@ -153,14 +152,14 @@ class RelevanceGate:
         return dict(zip(SIGNS, map(float, values), strict=True)), self._model.bots.reasons(values)
 
     def _of_members(self, case: Case, seen: Observation) -> Decision:
-        """Whether a message is for a person: the same question, by structure alone."""
+        """Whether a message is for a person: the same question, judged by structure alone."""
         score = self._model.members.score(features(seen.scene, seen.message, seen.found, seen.me))
         respond = score >= self.options.thresholds.members
         reason = Reason.NAMED if seen.me in seen.named else Reason.SCORE_HIGH
         return _decided(case, respond, reason if respond else Reason.SCORE_LOW, score, Stage.SCORE)
 
     def _of_bots(self, case: Case, seen: Observation, lines: Sequence[Entry], owner: str | None) -> Decision:
-        """Whether a bot is to answer: all bots of the group are looked at together."""
+        """Whether a bot should answer: all bots of the group are compared."""
         unwanted = not _from_bot(seen) and rules.wants_no_answer(seen)
         if seen.me in seen.mentioned:
             return _settled(case, Reason.MENTIONED, 1.0, unwanted=unwanted)
@@ -168,7 +167,7 @@ class RelevanceGate:
             return _settled(case, Reason.OWN_THREAD, 1.0, unwanted=unwanted)
         if rules.is_clearly_called(seen, seen.me):
             return _settled(case, Reason.NAMED, 1.0, unwanted=unwanted)
-        scores = self._scores(case, seen, lines)
+        scores = self._scores(seen, lines)
         mine = scores[seen.me]
         if rules.is_called(seen, seen.me) and mine >= self.threshold:
             reason = Reason.NAMED if seen.me in seen.spelled else Reason.REPLIED_TO
@@ -178,8 +177,8 @@ class RelevanceGate:
             return _decided(case, False, reason, mine, Stage.OTHERS)
         return self._guessed(case, seen, scores, unwanted=unwanted)
 
-    def _scores(self, case: Case, seen: Observation, lines: Sequence[Entry]) -> dict[int, float]:
-        """How likely each bot of the group is to answer, by position; worked out once for all of them."""
+    def _scores(self, seen: Observation, lines: Sequence[Entry]) -> dict[int, float]:
+        """How likely each bot of the group is to answer, by position; computed once for all of them."""
         key = (id(seen.found), seen.text, seen.mentioned, seen.spelled, seen.everyone, seen.reply_author)
         if self._scored is None or self._scored[0] != key or self._scored[1] is not seen.found:
             places = [at for at, member in enumerate(seen.roster.members) if member.kind == "bot"]
@@ -192,7 +191,7 @@ class RelevanceGate:
     def _for_another(
         self, case: Case, seen: Observation, scores: Mapping[int, float], owner: str | None
     ) -> Reason | None:
-        """Why the message is for somebody else, where that is certain."""
+        """Why the message is for somebody else, when that is certain."""
         if seen.mentioned:
             return Reason.OTHER_MENTIONED
         if owner and owner != case.agent.name and rules.in_thread(case.message, seen):
@@ -218,17 +217,17 @@ class RelevanceGate:
         most = max(score for at, score in scores.items() if at != seen.speaker or at == seen.me)
         first = mine >= most
         nearly = mine >= _NEARLY * most
-        alone = self._alone(case, seen, scores, mine, most, is_awaited=awaited)
+        alone = self._by_score(case, seen, scores, mine, most, is_awaited=awaited)
         if self.judge is not None and nearly and options.judge_from <= mine < options.judge_below:
             is_open = alone.open or _is_open(seen)
             undecided = _decided(case, None, Reason.UNDECIDED, mine, Stage.SCORE, is_open=is_open, first=first)
             return replace(undecided, alone=alone.respond)
         return alone
 
-    def _alone(
+    def _by_score(
         self, case: Case, seen: Observation, scores: Mapping[int, float], mine: float, most: float, *, is_awaited: bool
     ) -> Decision:
-        """What the scores say where no judge is asked."""
+        """What the scores decide when no judge is asked."""
         is_open, first, nearly = _is_open(seen), mine >= most, mine >= _NEARLY * most
         if mine >= self.threshold and not nearly:
             return _decided(case, False, Reason.OTHER_FITS, mine, Stage.SCORE, is_open=is_open, first=False)
@@ -247,7 +246,7 @@ class RelevanceGate:
 
     @staticmethod
     def _note_correction(log: DecisionLog, decision: Decision) -> None:
-        """Note what the message corrects: once, and only where this agent had decided so itself."""
+        """Log a correction in the message: once, and only when this agent had made that decision."""
         found, key = decision.corrects, decision.session_key
         if found is None or not found.message.get("message_id"):
             return
@@ -267,8 +266,8 @@ class RelevanceGate:
             return self._without_judge(decision, Reason.JUDGE_FAILED)
         if asyncio.get_running_loop().time() < self._rested_at:
             return self._without_judge(decision, Reason.JUDGE_TIMEOUT)
-        try:  # judge and budget are somebody else's code: whatever they raise, the message waits for a decision
-            if self._allow is not None and not await asyncio.to_thread(self._allow):  # a lock may be held
+        try:  # judge and budget are somebody else's code: whatever they raise, the message needs a decision
+            if self._allow is not None and not await asyncio.to_thread(self._allow):  # it may wait for a lock
                 return self._without_judge(decision, Reason.JUDGE_BUDGET)
             answer = await self._asked(self.judge, case)
         except Exception:
@@ -290,13 +289,13 @@ class RelevanceGate:
             async with limit:
                 answer = await judge(question)
         except TimeoutError:
-            if limit.expired():  # else the judge gave up by itself
-                self._came_late()
+            if limit.expired():  # otherwise the judge itself timed out
+                self._judge_was_late()
             return None
         self._late = 0
         return (answer,)
 
-    def _came_late(self) -> None:
+    def _judge_was_late(self) -> None:
         self._late += 1
         if self._late >= _LATE_IN_A_ROW:
             self._rested_at = asyncio.get_running_loop().time() + _REST
@@ -309,14 +308,14 @@ class RelevanceGate:
 
 
 def _settled(case: Case, reason: Reason, score: float, *, unwanted: bool) -> Decision:
-    """An answer for certain, unless none is wanted."""
+    """A certain decision to answer, unless no answer is wanted."""
     if unwanted:
         return _decided(case, False, Reason.NO_ANSWER_WANTED, 0.0, Stage.CERTAIN)
     return _decided(case, True, reason, score, Stage.CERTAIN)
 
 
 def _with_thanks(decision: Decision, seen: Observation) -> Decision:
-    """The decision, which says besides when the agent is thanked."""
+    """The decision, with ``thanked`` set when the agent is thanked."""
     if decision.reason is not Reason.NO_ANSWER_WANTED or decision.case is None:
         return decision
     return replace(decision, thanked=is_thanked(seen, decision.case.message))
@@ -340,8 +339,8 @@ def _decided(
 
 
 def _is_open(seen: Observation) -> bool:
-    """True when a person speaks to nobody: to the whole group, or without a name, a reply, and a dialogue just now that
-    this could belong to.
+    """True when a person speaks to nobody in particular: to the whole group, or without name, reply, or a current
+    dialogue that the message could belong to.
     """
     if seen.everyone and not seen.mentioned and not _from_bot(seen):
         return True
@@ -349,13 +348,15 @@ def _is_open(seen: Observation) -> bool:
 
 
 def _asks(seen: Observation, bots: Iterable[int]) -> bool:
-    """True for a question to whoever knows; for any question where no bot says what it is there for."""
+    """True for a question to anybody who knows; for any question when no bot says what it is for."""
     described = any(seen.roster.members[at].description for at in bots)
     return asks_anybody(seen.text) if described else is_question(seen.text)
 
 
 def _asks_whoever_knows(seen: Observation) -> bool:
-    """True where a person asks whoever knows, and names nobody: so also in the middle of a talk with somebody."""
+    """True when a person asks anybody who knows, and names nobody; even in the middle of a conversation with
+    somebody.
+    """
     return not (seen.message.turn.to or seen.message.turn.hinted or _from_bot(seen)) and asks_anybody(seen.text)
 
 

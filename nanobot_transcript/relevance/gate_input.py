@@ -1,4 +1,4 @@
-"""Who is in a chat, and what was said before a message, as the gate wants to know it: from the store."""
+"""Members and history as input of the gate, read from the store."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -20,7 +20,7 @@ _LISTED: Final = 20
 
 
 def bots(directory: "MemberDirectory") -> list[AgentProfile]:
-    """All bots of a store, whichever chats they sit in."""
+    """All bots of a store, whatever chats they are in."""
     return [bot.called(directory.name_of(bot.account) or bot.name) for bot in directory.bots()]
 
 
@@ -42,7 +42,7 @@ def members(store: "GroupTranscriptStore", session_key: str, entries: Iterable[E
 
 
 def bot_called(among: Sequence[AgentProfile], name: str) -> AgentProfile:
-    """The bot with this name, alias or id; case does not count. Raises UnknownNameError, which lists the bots."""
+    """The bot with this name, alias or id, ignoring case. Raises UnknownNameError, which lists the bots."""
     known = [member for member in among if member.kind == "bot"]
     wanted = name.strip().removeprefix("@").casefold()
     for names in (lambda bot: [bot.name], lambda bot: [*bot.aliases, *bot.ids]):

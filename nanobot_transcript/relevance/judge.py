@@ -1,6 +1,6 @@
-"""The last resort for what the score cannot tell: a language model is asked, and its answer is read with care.
+"""The last resort when the score cannot tell: ask a language model, and read its answer carefully.
 
-What people wrote goes to the model as JSON and is called other people's words, so that a message cannot give it orders.
+People's words are sent to the model as JSON, marked as other people's words, so that a message cannot give it orders.
 """
 
 import json
@@ -15,7 +15,7 @@ from nanobot_transcript.relevance.message_history import past_of
 __all__ = ["QUESTIONS", "YOU", "Judge", "Prompt", "prompt", "verdict"]
 
 QUESTIONS: Final = "judge"
-"""The budget, by the hour, of what all bots of a record ask judges."""
+"""The name of the hourly budget for questions of all bots of a record."""
 
 YOU: Final = "you (this agent)"
 _TEXT: Final = 500
@@ -40,7 +40,7 @@ _DECORATION: Final = " \t\n\"'`*_#>-:“”「」"
 
 
 class Prompt(NamedTuple):
-    """What a judge is asked: ``system`` holds our instructions, ``user`` the conversation as JSON."""
+    """A question to a judge: ``system`` holds our instructions, ``user`` the conversation as JSON."""
 
     system: str
     user: str
@@ -51,15 +51,15 @@ class Prompt(NamedTuple):
 
 
 class Judge(Protocol):
-    """Answers a prompt with text or a verdict. The gate bounds the time and reads the text."""
+    """Answers a prompt with text or a verdict. The gate bounds the time and interprets the text."""
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
-        """The model's answer, or True ("respond") or False. May raise anything; that is a failed judge."""
+        """The model's answer, or True ("respond") or False. May raise anything, which counts as a failed judge."""
         ...
 
 
 def prompt(case: Case, lines: int = 20) -> Prompt:
-    """What the judge is asked about a case, with the last ``lines`` of the conversation."""
+    """The question about a case, with the last ``lines`` of the conversation."""
     names = _names(case.members)
     entries = past_of(case.history, case.message.get("message_id")).lines[-lines:] if lines > 0 else []
     document = {
@@ -74,10 +74,10 @@ def prompt(case: Case, lines: int = 20) -> Prompt:
 
 
 def verdict(answer: Any) -> bool | None:
-    """What a judge's answer says; None when it says neither yes nor no, or both.
+    """The verdict in a judge's answer; None when it says neither yes nor no, or both.
 
-    The field ``respond`` decides, the last line with one. Without it the answer has to begin with yes or no: what a
-    model says when it explains itself or refuses ("I can't respond to that") is no verdict. Its thinking counts not.
+    The field ``respond`` decides, on the last line that has one. Without it the answer has to begin with yes or no:
+    explanations and refusals ("I can't respond to that") are no verdict. The model's thinking is ignored.
 
     >>> verdict('{"respond": true}'), verdict("No."), verdict("不需要"), verdict("Well, yes and no")
     (True, False, False, None)
@@ -94,7 +94,7 @@ def verdict(answer: Any) -> bool | None:
 
 
 def _said(answer: str) -> str:
-    """An answer without its thinking; nothing when the thinking does not end."""
+    """An answer without its thinking; empty when the thinking does not end."""
     begun, said = False, answer
     for mark in _THINKING.finditer(answer):
         begun = not mark[0].startswith("</")
@@ -109,7 +109,7 @@ def _in_words(text: str) -> bool | None:
     if first is None:
         return None
     sentence = _SENTENCE.match(words, first.end())
-    # "Yes and no", "No, yes": whoever says both in one breath has not decided.
+    # "Yes and no", "No, yes": both together is no decision.
     other = _NEGATED if yes else _AFFIRMED
     return None if sentence and other.search(sentence[0]) else yes is not None
 

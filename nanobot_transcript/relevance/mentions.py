@@ -1,7 +1,7 @@
 """Who is spoken to, and who is only spoken about, in a text that mentions somebody with @.
 
-"@Beta what did Alpha say?" is for Beta alone; "@Beta and Alpha, please both" is for Alpha, too. Without an @ a name in
-a text counts as a call, and nothing here is asked. The few words below are English and Chinese.
+"@Beta what did Alpha say?" is for Beta alone; "@Beta and Alpha, please both" is for Alpha, too. Without an @, a name in
+a text counts as a call, and this module is not used. The few words below are English and Chinese.
 """
 
 import re
@@ -17,7 +17,7 @@ __all__ = ["at_nodes", "begins_with_call", "called_beside", "is_for_everyone"]
 _EVERYONE: Final = re.compile(r"[@＠](?:_?all|everyone|everybody|所有人|全体成员|大家)(?![A-Za-z0-9_])", re.IGNORECASE)
 
 _THEY: Final = "\ue000"
-"""Stands for those who are spoken to for certain; the characters after it for one member in question each."""
+"""Stands for members who are certainly spoken to; each following character stands for one member in question."""
 _NEAR: Final = 40
 _AND: Final = r"\s{0,3}(?:[&+/、]|,?\s{0,3}\b(?:and|or)\b|和|与|與|跟|及|以及|还有|還有|或)\s{0,3}[@＠]?"
 _STOP: Final = r"[,，.。;；:：!！?？\n]"
@@ -44,7 +44,7 @@ def is_for_everyone(text: str) -> bool:
 
 
 def at_nodes(mentions: Any, members: Iterable[AgentProfile]) -> list[str]:
-    """The names under which mentioned members may stand in the text."""
+    """The names that mentioned members may have in the text."""
     nodes = mentions if isinstance(mentions, list | tuple) else ()
     shown = [node.get("name") for node in nodes if isinstance(node, Mapping)]
     known = [name for member in members for name in (member.name, *member.aliases)]
@@ -52,10 +52,10 @@ def at_nodes(mentions: Any, members: Iterable[AgentProfile]) -> list[str]:
 
 
 def called_beside(text: str, named: frozenset[int], roster: Roster, others: Iterable[str]) -> frozenset[int]:
-    """Those of ``named`` whom a text speaks to, though it is addressed to ``others`` (their names).
+    """Those of ``named`` whom a text speaks to although it is addressed to ``others`` (given by name).
 
-    They are spoken to when they stand at the beginning, behind an @, in a list with somebody who is, or between marks
-    as one calls somebody ("…, Alpha?").
+    They are spoken to when their name is at the beginning, behind an @, in a list with somebody who is spoken to, or
+    between marks, as in calling somebody ("…, Alpha?").
     """
     text = _marked(folded(_EVERYONE.sub(_THEY, text[:TEXT_LIMIT])), others, _THEY)
     waiting = {chr(ord(_THEY) + number): at for number, at in enumerate(sorted(named), 1)}
@@ -63,7 +63,10 @@ def called_beside(text: str, named: frozenset[int], roster: Roster, others: Iter
         text = _marked(text, (roster.members[at].name, *roster.members[at].aliases), mark)
     called: set[int] = set()
     places = [place for place, character in enumerate(text) if character in waiting]
-    for place in [*places, *reversed(places)]:  # a list of names is followed in both directions
+    for place in [
+        *places,
+        *reversed(places),
+    ]:  # both directions: a name in a list may come before or behind one that is spoken to
         mark = text[place]
         if mark in waiting and _is_call(text, place):
             called.add(waiting.pop(mark))
@@ -72,7 +75,7 @@ def called_beside(text: str, named: frozenset[int], roster: Roster, others: Iter
 
 
 def begins_with_call(text: str, names: Iterable[str]) -> bool:
-    """True when a text begins with one of the names, and goes on as to somebody who is called.
+    """True when a text begins with one of the names and goes on as if calling that member.
 
     >>> begins_with_call("Ada, did you see it?", ["Ada"]), begins_with_call("韩梅梅你觉得呢？", ["韩梅梅"])
     (True, True)
@@ -94,7 +97,7 @@ def _is_call(text: str, place: int) -> bool:
 
 
 def _marked(text: str, names: Iterable[str], mark: str) -> str:
-    """The text with a mark for each time that one of the names stands in it as a whole."""
+    """The text with ``mark`` in place of each whole occurrence of one of the names."""
     for name in sorted({folded(name.strip()) for name in names}, key=len, reverse=True):
         done = ""
         while name and (place := whole_word(text, name)) >= 0:

@@ -1,4 +1,4 @@
-"""What the history holds about a message, looked through once for all rules."""
+"""The history before a message, prepared once for all rules."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -11,10 +11,10 @@ HISTORY_LINES: Final = 100
 
 
 class Past(NamedTuple):
-    """The last entries, without what is none.
+    """The last entries, without invalid ones.
 
     ``lines`` are the messages before the one in question, at most ``HISTORY_LINES``: without its own copy and what
-    follows it (``later``), without edits and recalls (``ops``). ``replies`` are all that reply to anything.
+    follows it (``later``), without edits and recalls (``ops``). ``replies`` are all entries that reply to something.
     """
 
     entries: Sequence[Entry]
@@ -25,7 +25,7 @@ class Past(NamedTuple):
 
 
 def past_of(history: Sequence[Entry], message_id: Any) -> Past:
-    """What stands in ``history``, oldest first, seen from the message with this id, in it or behind it."""
+    """``history``, oldest first, as seen from the message with this id, which is in it or follows it."""
     entries = list(history[-2 * HISTORY_LINES :])
     if set(map(type, entries)) - {dict}:
         entries = [entry for entry in entries if isinstance(entry, dict)]

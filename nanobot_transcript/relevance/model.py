@@ -1,6 +1,6 @@
-"""The learned score, read from ``weights.json``: which line a message answers, and for which member that makes it.
+"""The learned model, read from ``weights.json``: which line a message answers, and which member that makes it for.
 
-``benchmarks/gate/train.py`` makes that file. It names its features; weights for other features are refused.
+``benchmarks/gate/train.py`` creates that file. It names its features; weights for other features are refused.
 """
 
 import json
@@ -24,7 +24,7 @@ FORMAT: Final = 2
 @dataclass(frozen=True, slots=True)
 class ScoreModel:
     """``links``: whether a line answers an earlier one. ``members``: whether a message is for a member, by structure.
-    ``bots``: whether a bot is to answer it, by structure and words, with ``phrases``. ``threshold`` is the probability
+    ``bots``: whether a bot should answer it, by structure and words, with ``phrases``. ``threshold`` is the probability
     from which a message is for a member.
     """
 
@@ -36,7 +36,7 @@ class ScoreModel:
 
     @classmethod
     def of(cls, document: Any) -> "ScoreModel":
-        """The model of a decoded weights file. Raises ConfigError when it is for other features or none at all."""
+        """The model of a decoded weights file. Raises ConfigError when it is not one, or is for other features."""
         hint = "Train it anew: python -m benchmarks.gate.train DIR."
         try:
             if document["v"] != FORMAT:

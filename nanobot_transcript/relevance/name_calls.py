@@ -1,6 +1,6 @@
-"""How a bot's name stands in a text: "Alpha, look" calls it, "Alpha was wrong" and "the alpha release" do not.
+"""How a bot's name is used in a text: "Alpha, look" calls it; "Alpha was wrong" and "the alpha release" do not.
 
-What decides is where it stands, what is before and behind it, and how it is written; the words are English and Chinese.
+Decided by its position, by what is before and behind it, and by how it is written; the words are English and Chinese.
 """
 
 import re
@@ -52,7 +52,7 @@ _ABOUT_BEHIND: Final = re.compile(
 
 
 class Call(NamedTuple):
-    """How a name stands where it looks most like a call; 0 or 1 each, but for ``times``."""
+    """How a name is used where it looks most like a call; each 0 or 1, except ``times``."""
 
     named: float
     begins: float
@@ -72,7 +72,9 @@ class Call(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True for what nobody would take for talk about it: "Alpha, look", "can Alpha look?", "what now, Alpha?"."""
+        """True when nobody would take it for talk about the bot: "Alpha, look", "can Alpha look?", "what now,
+        Alpha?".
+        """
         if self.at_sign:
             return True
         if self.owns or self.about_behind:
@@ -87,8 +89,8 @@ NOT_NAMED: Final = Call(*[0.0] * len(Call._fields))
 
 
 def call_of(text: str, names: Sequence[str], beside: Sequence[str] = ()) -> Call:
-    """How one of these names of a bot stands in a text; ``NOT_NAMED`` where none does. In a list with other names
-    (``beside``) it stands where the list does.
+    """How one of a bot's ``names`` is used in a text; ``NOT_NAMED`` when none occurs. In a list with other names
+    (``beside``) it has the position of the list.
     """
     text = _unlisted(text[:TEXT_LIMIT], names, beside)
     plain = folded(text)
@@ -104,13 +106,13 @@ def call_of(text: str, names: Sequence[str], beside: Sequence[str] = ()) -> Call
 
 
 def _unlisted(text: str, names: Sequence[str], beside: Sequence[str]) -> str:
-    """The text with each list of names that holds one of ``names`` cut down to that one."""
+    """The text with each list of names that contains one of ``names`` reduced to that name."""
     own = [re.escape(name.strip()) for name in names if name.strip()]
     others = [re.escape(name.strip()) for name in beside if name.strip()]
     if not others or not any(name.strip().casefold() in text.casefold() for name in beside if name.strip()):
         return text
     one, other = ("|".join(sorted(some, key=len, reverse=True)) for some in (own, others))
-    # Nothing is tried twice: names may hold what stands between names.
+    # Atomic and possessive, against catastrophic backtracking: a name may contain the separators of the list.
     before = rf"(?>(?:{other}){_AND}){{1,9}}+(?P<last>{one})"
     behind = rf"(?P<first>{one})(?>{_AND}(?:{other})){{1,9}}+"
     text = re.sub(before, lambda found: found["last"], text, flags=re.IGNORECASE)
@@ -145,7 +147,7 @@ def _likeness(call: Call) -> float:
 
 
 def _places(text: str, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Where the names stand, the longest first; none within another."""
+    """Where the names occur, longest first; none within another."""
     taken: list[tuple[int, int]] = []
     for name in sorted(names, key=len, reverse=True):
         wanted = folded(name.strip())

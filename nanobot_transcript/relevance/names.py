@@ -1,8 +1,8 @@
 """Who is named in a text: names, aliases and at-nodes, in any script.
 
-A name of letters and digits counts only as a whole word; the neighbour may be a Chinese character or a mark, never a
-letter or digit. A name of several words, or in a script without spaces, is looked for as it stands, the longest first,
-so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
+A name of letters and digits counts only as a whole word; its neighbour may be a Chinese character or a mark, but not a
+letter or digit. A name of several words, or in a script without spaces, is searched literally, longest first, so that
+小明明 does not name 小明, nor "Alpha Bot" Alpha.
 """
 
 import re
@@ -17,9 +17,9 @@ from nanobot_transcript.unicode_text import folded
 __all__ = ["NOBODY", "STRANGER", "Naming", "Roster", "beside_names", "hint_of", "speaker_of", "strangers", "whole_word"]
 
 NOBODY: Final[frozenset[int]] = frozenset()
-"""No member. One object for all lines that are remembered: an empty set takes as much room as one of four."""
+"""No member. One shared object for all cached lines, because an empty set takes as much memory as one of four."""
 STRANGER: Final = -1
-"""The position of somebody who is mentioned and no known member."""
+"""The position of somebody who is mentioned but is not a known member."""
 
 _MARKS: Final = "-[]\\`^{}|"
 _PARTING: Final = {ord(mark): " " for mark in _MARKS}
@@ -34,8 +34,8 @@ _NAMES: Final = ("sender_name", "agent", "sender")
 class Naming(NamedTuple):
     """Whom a text names, by position in the roster.
 
-    ``named`` all, in no order; ``first`` the one the text begins with (or None); ``hinted`` those whose name begins
-    like the first word, when that is no name; ``stranger`` True when the text begins by addressing an unknown name.
+    ``named``: all, unordered; ``first``: the one the text begins with (or None); ``hinted``: those whose name begins
+    like the first word, when that is not a name; ``stranger``: True when the text begins by addressing an unknown name.
     """
 
     named: frozenset[int]
@@ -45,7 +45,7 @@ class Naming(NamedTuple):
 
 
 class Roster:
-    """The members of a group, to be found by id or by name. Positions are those of ``members``."""
+    """The members of a group, searchable by id and by name. Positions are those of ``members``."""
 
     def __init__(self, members: Sequence[AgentProfile]) -> None:
         self.members: tuple[AgentProfile, ...] = ()
@@ -56,7 +56,7 @@ class Roster:
         self._take_in(members)
 
     def joined(self, newcomers: Sequence[AgentProfile]) -> "Roster":
-        """The roster with further members behind the others, who keep their positions, ids and names."""
+        """The roster with ``newcomers`` added; the others keep their positions, ids and names."""
         roster = Roster(())
         roster.members = self.members
         roster._by_id, roster._called, roster._words = self._by_id.copy(), self._called.copy(), self._words.copy()
@@ -69,15 +69,15 @@ class Roster:
 
     @property
     def called(self) -> frozenset[str]:
-        """All names and aliases, as they are looked for."""
+        """All names and aliases in search form."""
         return frozenset(self._called)
 
     def by_id(self, identity: Any) -> int | None:
-        """The member with this id or, failing that, exactly this name."""
+        """The member with this id or, if there is none, with exactly this name."""
         return self._by_id.get(identity) if isinstance(identity, str) else None
 
     def holds(self, node: Any) -> bool:
-        """True when an at-node means a member by id."""
+        """True when an at-node refers to a member by id."""
         return isinstance(node, Mapping) and any(self.by_id(node.get(key)) is not None for key in ("account", "id"))
 
     def mentioned(self, mentions: Any) -> frozenset[int]:
@@ -87,7 +87,7 @@ class Roster:
         return frozenset(at for node in mentions if (at := self._node(node)) is not None)
 
     def ordered(self, some: Set[int]) -> tuple[int, ...]:
-        """Some members by name, ``STRANGER`` first: the same order in each process, however it lists the members."""
+        """Some members by name, ``STRANGER`` first: in the same order in each process, however members are listed."""
         return tuple(some) if len(some) < 2 else tuple(sorted(some, key=self._place))
 
     def naming(self, text: str) -> Naming:
@@ -150,7 +150,9 @@ class Roster:
         return at if at is not None else self._words.get(word.strip(_MARKS))
 
     def _of_words(self, found: set[str]) -> set[int]:
-        """The members called by these words; by their parts where a word is no name (``bob-style`` names bob)."""
+        """The members called by these words; by parts of a word that is not a name itself (``bob-style`` names
+        bob).
+        """
         named = {self._words[word] for word in found & self._words.keys()}
         for word in found - self._words.keys():
             if word.isalnum():
@@ -163,13 +165,14 @@ class Roster:
         return named
 
     def _take_phrases(self, text: str, lead: str, named: set[int]) -> tuple[int | None, str]:
-        """Adds members whose names are no single word; returns the one that the text begins with, and what is left.
+        """Adds members whose names are more than a single word; returns the one the text begins with, and the rest of
+        the text.
 
-        A longer name uses up its place: no other name stands in it.
+        A longer name uses up its place: no other name is found within it.
         """
         first, there = None, set(text)
         for phrase, characters, at in self._phrases:
-            if not characters <= there:  # most names, and quicker than to look for each in every line
+            if not characters <= there:  # rules out most names, faster than searching for each in every line
                 continue
             left = _without(text, phrase)
             if left is text:
@@ -191,7 +194,7 @@ class Roster:
 
 
 def whole_word(text: str, phrase: str, start: int = 0) -> int:
-    """Where a phrase stands as a whole, or -1: letters and digits must not go on beyond its ends."""
+    """Where a phrase occurs as a whole, or -1: no letter or digit may continue it."""
     place = text.find(phrase, start)
     while place >= 0:
         end = place + len(phrase)
@@ -202,7 +205,7 @@ def whole_word(text: str, phrase: str, start: int = 0) -> int:
 
 
 def _is_slip(word: str, name: str) -> bool:
-    """True when a longer word is a name but for one letter: another one, one too many or too few, two exchanged."""
+    """True when a longer word is a name with one typo: a letter changed, added, missing, or two swapped."""
     if len(word) < _LONG_NAME or word[:_ABBREVIATION] != name[:_ABBREVIATION] or abs(len(word) - len(name)) > 1:
         return False
     at = next((at for at, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), len(word))
@@ -212,7 +215,7 @@ def _is_slip(word: str, name: str) -> bool:
 
 
 def beside_names(text: str, names: frozenset[str], put: str = " ") -> str:
-    """The text with ``put`` in the place of each of ``names``, both folded; a Latin name only as a whole word.
+    """The text with ``put`` in place of each of ``names``, both folded; a Latin name only as a whole word.
 
     >>> beside_names("alpha, in an instance", frozenset({"alpha", "an"}), "§")
     '§, in § instance'
@@ -222,7 +225,7 @@ def beside_names(text: str, names: frozenset[str], put: str = " ") -> str:
 
 @lru_cache(maxsize=64)
 def _any_of(names: frozenset[str]) -> re.Pattern[str]:
-    """Any of the names, the longest first."""
+    """Matches any of the names, longest first."""
     ordered = sorted(filter(None, names), key=lambda name: (-len(name), name))
     latin, dense = r"(?<![a-z0-9]){}(?![a-z0-9])", "{}"
     one = "|".join((latin if name.isascii() else dense).format(re.escape(name)) for name in ordered)
@@ -230,7 +233,7 @@ def _any_of(names: frozenset[str]) -> re.Pattern[str]:
 
 
 def _without(text: str, phrase: str) -> str:
-    """The text with each whole phrase blanked out; the very same object when there is none."""
+    """The text with each whole phrase blanked out; the same object when there is none."""
     place = whole_word(text, phrase)
     while place >= 0:
         end = place + len(phrase)
@@ -247,12 +250,12 @@ def _glued(text: str, left: int, right: int) -> bool:
 
 
 def speaker_of(entry: Mapping[str, Any]) -> str:
-    """The id under which the writer of an entry is known; for a bot its account before its name."""
+    """The id by which the writer of an entry is known; for a bot its account, else its name."""
     return account_of(entry) or _first(entry, _SENDERS) or "?"
 
 
 def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[AgentProfile]:
-    """Profiles for those who wrote ``entries`` and whom the roster does not know."""
+    """Profiles for writers of ``entries`` whom the roster does not know."""
     found: dict[str, AgentProfile] = {}
     for entry in entries:
         speaker = speaker_of(entry)
@@ -264,7 +267,7 @@ def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[Agen
 
 
 def hint_of(name: str) -> str:
-    """What stands in every folded text that a name could be found in, or that could begin with a part of it."""
+    """A string that occurs in every folded text in which this name, or a word that begins like it, can be found."""
     return folded(name.strip())[:_ABBREVIATION]
 
 

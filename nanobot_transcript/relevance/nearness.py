@@ -1,7 +1,7 @@
-"""Which bot a question is for, by what people say who need such a bot: "a4纸又没了" is for the one of the office.
+"""Which bot a question is for, by the words of people who need such a bot: "a4纸又没了" is for the office bot.
 
-``nearness.json`` says of each word for which topics of ``topics.json`` it speaks, and how much (a step is a quarter in
-log odds): two letters and one for each topic. ``benchmarks/gate/nearness.py`` learns it.
+``nearness.json`` tells for each word which topics of ``topics.json`` it suggests, and how strongly (in steps of a
+quarter, log odds): two letters and one for each topic. ``benchmarks/gate/nearness.py`` learns it.
 """
 
 import re
@@ -18,7 +18,7 @@ from nanobot_transcript.relevance.text import clipped
 __all__ = ["DIGITS", "STEP", "TOPICS", "Words", "closeness", "read_words", "words_of"]
 
 DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""Of the numbers of topics, to the base of 36, and of weights."""
+"""Base 36, for numbers of topics and weights."""
 STEP: Final = 0.25
 TOPICS: Final = 150
 
@@ -30,29 +30,31 @@ _LEAST: Final = 1e-4
 
 
 class Words(msgspec.Struct):
-    """What is said of words of Latin letters, and of Chinese ones."""
+    """What Latin and Chinese words suggest."""
 
     latin: dict[str, str]
     dense: dict[str, str]
 
 
 class _Odds(NamedTuple):
-    """Of a text: by topic, by how much it is likelier than one that no word speaks for (1 for those); their sum."""
+    """For a text: by topic, how much likelier it is than for a text without known words (1 for all other topics); their
+    sum.
+    """
 
     more: Mapping[str, float]
     whole: float
 
 
 def closeness(text: str, descriptions: Sequence[str]) -> list[float]:
-    """How close a text is to each of the descriptions, from the probability that both are about the same topic: 0 to 1.
-    Where no word is known, each topic is as likely.
+    """How close a text is to each of the descriptions: the probability (0 to 1) that both are about the same topic.
+    When no word is known, all topics are equally likely.
     """
     about = _odds(clipped(text, _LOOKED_AT).casefold())
     return [_close(about, _odds(clipped(description, _LOOKED_AT).casefold())) for description in descriptions]
 
 
 def words_of(text: str, known: Words) -> Iterator[str]:
-    """The ``known`` words of a folded text, the longest ones; some more than once."""
+    """The ``known`` words of a folded text, longest ones; some more than once."""
     for word in _LATIN.findall(text):
         if word in known.latin:
             yield word
@@ -76,7 +78,7 @@ def _odds(text: str) -> _Odds:
         for at in range(0, len(told), _EACH):
             topic = told[at : at + 2]
             steps[topic] = steps.get(topic, 0) + int(told[at + 2], 36)
-    # Many words say the same in other words, so that they are not as sure as their number.
+    # Many words repeat each other, so evidence grows more slowly than their number.
     step = STEP / sqrt(len(words) or 1)
     more = {topic: exp(step * steps) - 1 for topic, steps in steps.items()}
     return _Odds(more, TOPICS + sum(more.values()))

@@ -1,6 +1,6 @@
-"""Reads entries as the gate sees them: who spoke, to whom, about what. Garbage is left out, never raised at.
+"""Entries as the gate sees them: who spoke, to whom, about what. Invalid entries are skipped, never raised for.
 
-What a line says is worked out once and remembered, as the same lines come again with every message.
+What a line says is computed once and cached, because the same lines come again with every message.
 """
 
 import math
@@ -25,13 +25,13 @@ from nanobot_transcript.unicode_text import TEXT_LIMIT, folded
 __all__ = ["Observation", "Observer", "content_of"]
 
 _LINE_LIMIT: Final = 600
-"""Characters of a line of the history: long answers of bots are not to cost more than what they tell."""
+"""Characters read of a line of the history, so that long answers of bots cost no more than they tell."""
 _REMEMBERED_LINES: Final = 3 * HISTORY_LINES
-"""Of one group. Half of them goes at once, and what is left is to hold a whole history."""
+"""Cached lines of a group. Half of them are dropped at once, and the rest must still hold a whole history."""
 _REMEMBERED_GISTS: Final = 2000
 _REMEMBERED_GROUPS: Final = 128
-"""One takes 0.2 MB with a hundred short lines, 0.5 MB with lines of 200 characters; to read one anew takes about five
-times as long as a decision.
+"""Cached groups. One takes 0.2 MB with a hundred short lines, 0.5 MB with lines of 200 characters; reading one again
+takes about five times as long as a decision.
 """
 _JUST_BEFORE: Final = 3
 _SAME_MINUTES: Final = 2
@@ -40,10 +40,10 @@ _SAME_MINUTES: Final = 2
 class Observation(NamedTuple):
     """A message in its scene; members by position in the roster.
 
-    ``mentioned`` are those behind at-nodes (``STRANGER`` for somebody unknown), ``named`` those called by name;
-    ``everyone`` says that the whole group is mentioned. ``found`` says what the message answers, ``me`` is the agent,
-    ``reply_author`` who wrote what the message replies to, where that is known. ``awaited`` are those whom the speaker
-    mentioned in the line just before, and who have not spoken since. ``spelled`` are those whose names stand in the
+    ``mentioned`` are members behind at-nodes (``STRANGER`` for somebody unknown), ``named`` those called by name;
+    ``everyone``: the whole group is mentioned. ``found`` tells what the message answers, ``me`` is the agent,
+    ``reply_author`` the author of the message that is replied to, if known. ``awaited`` are members whom the speaker
+    mentioned in the line just before, and who have not spoken since. ``spelled`` are members whose names occur in
     ``text``, called or not; ``names`` are all names of members.
     """
 
@@ -66,7 +66,7 @@ class Observation(NamedTuple):
 class _Line(NamedTuple):
     """What a line says by itself, for one roster.
 
-    ``text`` is its folded text; ``settled`` says that everybody it mentions is known by id.
+    ``text`` is its folded text; ``settled``: everybody it mentions is known by id.
     """
 
     turn: DialogueLine
@@ -79,7 +79,7 @@ class _Line(NamedTuple):
 
 
 class _Group:
-    """The rosters of one set of members: with strangers who spoke, in the order they were met."""
+    """The rosters of one set of members, including strangers who spoke, in order of appearance."""
 
     def __init__(self, members: tuple[AgentProfile, ...]) -> None:
         self.members = members
@@ -89,18 +89,18 @@ class _Group:
         self.lines: dict[Any, _Line] = {}
 
     def read(self, entries: Sequence[Entry]) -> list[_Line]:
-        """The lines of entries; the same object for the same entry. Who is unknown joins the roster first."""
+        """The lines of entries; the same object for the same entry. Unknown writers first join the roster."""
         known = self.lines
         try:
             return [known[entry["message_id"], entry["content"]] for entry in entries]
-        except (KeyError, TypeError):  # a line that is new, or has something odd where a string belongs
+        except (KeyError, TypeError):  # a new line, or one with an unhashable value where a string belongs
             unknown = [entry for entry in entries if _known(entry, self.roster) is None]
             if unknown:
                 self._admit(unknown, entries)
         return [line for entry in entries if (line := self._line(entry)) is not None]
 
     def whole(self, message: Entry, line: _Line) -> _Line:
-        """The line of the message to decide about, of which more is looked at."""
+        """The line of the message to decide about, of which more characters are read."""
         is_long = len(content_of(message)) > _LINE_LIMIT
         return (self._read(message, TEXT_LIMIT) or line) if is_long else line
 
@@ -122,7 +122,7 @@ class _Group:
         self.lines[message_id, content] = line
 
     def _admit(self, unknown: Sequence[Entry], entries: Sequence[Entry]) -> None:
-        """Let those who are unknown join. Lines that say the same with them as without them stay read."""
+        """Let unknown writers join. Cached lines that read the same with and without them are kept."""
         if len(self.roster) >= 4 * HISTORY_LINES:
             self.roster, self.lines, unknown = Roster(self.members), {}, entries
         newcomers = strangers(unknown, self.roster)
@@ -153,9 +153,9 @@ class _Group:
 
 
 class Observer:
-    """Turns entries into observations; ``model`` says how likely a line answers another one. One for each gate; what it
-    remembers is bounded, and of each chat by itself: who is a stranger in one may have the name of somebody in another,
-    and ids of messages may be the same in both.
+    """Turns entries into observations; ``model`` tells how likely a line answers another one. One for each gate; its
+    caches are bounded, and separate for each chat, because names of strangers and ids of messages may repeat in another
+    chat.
     """
 
     def __init__(self, model: Trees) -> None:
@@ -174,7 +174,7 @@ class Observer:
         members: Sequence[AgentProfile],
         session_key: str = "",
     ) -> Observation:
-        """The message as the one after ``history``, which holds messages only."""
+        """The message as the one after ``history``, which holds only messages."""
         group = self._group(session_key, members, agent)
         lines = group.read([*history, message])
         now = group.whole(message, lines.pop())
@@ -205,18 +205,18 @@ class Observer:
         return self._group_of
 
     def _remembered(self, chat: str, members: Sequence[AgentProfile]) -> _Group:
-        key = (chat, *map(id, members))  # the group keeps the profiles, so that no id is given twice
+        key = (chat, *map(id, members))  # the group keeps the profiles alive, so that no id() is reused
         group = self._groups.pop(key, None) or _Group(tuple(members))
         if len(self._groups) >= _REMEMBERED_GROUPS:
             del self._groups[next(iter(self._groups))]
-        self._groups[key] = group  # as the last one: the first is the one that nobody asked for the longest
+        self._groups[key] = group  # moved to the end: the first one is the least recently used
         return group
 
     @staticmethod
     def _turns(
         roster: Roster, lines: Sequence[_Line], entries: Sequence[Entry], message: Entry
     ) -> tuple[list[DialogueLine], dict[Any, int]]:
-        """The turns, replies counted as addressing, and who wrote which message."""
+        """The turns, with replies counted as addressing, and who wrote which message."""
         turns = [line.turn for line in lines]
         replies = [at for at, entry in enumerate(entries) if "reply_to" in entry]
         authors: dict[Any, int] = {}
@@ -237,7 +237,7 @@ class Observer:
         return scene
 
     def _links(self, scene: Dialogue, turn: DialogueLine) -> Links:
-        """What the message answers: the same for all members that are asked about."""
+        """What the message answers: the same for all members in question."""
         known = self._linked
         if known and known[0] is scene and known[1] == turn:
             return known[2]
@@ -247,14 +247,14 @@ class Observer:
 
 
 def content_of(entry: Mapping[str, Any], limit: int = TEXT_LIMIT) -> str:
-    """The text of an entry, as far as it is looked at; empty when it has none."""
+    """The text of an entry, as far as it is read; empty when it has none."""
     content = entry.get("content")
     return clipped(content, limit) if isinstance(content, str) else ""
 
 
 @lru_cache(maxsize=_REMEMBERED_GISTS)
 def _gist(text: str) -> tuple[bool, frozenset[str], int, int]:
-    """What a text says whoever reads it: remembered apart, as a new speaker makes everything else be read anew."""
+    """What a text says whoever reads it. Cached separately, because a new speaker invalidates everything else."""
     return is_question(text), terms(text), breadth(text), opening(text)
 
 
@@ -263,7 +263,7 @@ def _holds(text: str, pieces: Iterable[str]) -> bool:
 
 
 def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequence[AgentProfile]:
-    """The members with this very profile of the agent among them, once."""
+    """The members including exactly this profile of the agent, once."""
     if any(member is agent for member in members):
         return members
     return (agent, *(member for member in members if member.name != agent.name))
@@ -277,9 +277,10 @@ def _awaited(scene: Dialogue, lines: Sequence[_Line], now: DialogueLine) -> froz
 
 
 def _is_addressed(roster: Roster, naming: Naming, mentioned: frozenset[int], everyone: bool) -> bool:
-    """True when at-nodes say whom a text is for, so that a name in it may be talk about somebody.
+    """True when at-nodes tell whom a text is for, so that a name in it may be talk about somebody.
 
-    A bot is mentioned in order to be spoken to; a person often because of what the text is about, unless it begins so.
+    A bot is mentioned in order to speak to it; a person often because the text is about them, unless it begins with
+    that.
     """
     if everyone or (mentioned and naming.first in mentioned):
         return True
@@ -307,5 +308,5 @@ def _ts(entry: Entry) -> float:
     ts = entry.get("ts")
     try:
         return float(ts) if isinstance(ts, int | float) and math.isfinite(ts) else 0.0
-    except OverflowError:  # an integer beyond what a float holds
+    except OverflowError:  # an integer too large for a float
         return 0.0

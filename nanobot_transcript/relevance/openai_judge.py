@@ -1,4 +1,4 @@
-"""A judge behind any endpoint that speaks OpenAI's chat completions. Needs the extra ``openai``."""
+"""A judge behind any OpenAI-compatible chat endpoint. Needs the extra ``openai``."""
 
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +11,7 @@ _CONNECTED: Final = 10.0
 
 
 class Reply(NamedTuple):
-    """What the model said, and the tokens that its endpoint counted, where it tells."""
+    """The model's answer, and the token counts of its endpoint, if it reports them."""
 
     text: str
     prompt_tokens: int | None = None
@@ -23,15 +23,15 @@ class OpenAIJudge:
 
     Raises ConfigError when that key is missing, or the package is not installed.
 
-    ``timeout`` (seconds) bounds one request, of which connecting may take 10; nothing is tried twice, as the gate does
-    not wait longer anyway.
+    ``timeout`` (seconds) bounds one request, of which connecting may take 10; there are no retries, because the gate
+    does not wait longer anyway.
     """
 
     def __init__(
         self, model: str, *, base_url: str | None = None, api_key: str | None = None, timeout: float = 5.0
     ) -> None:
         try:
-            from openai import AsyncOpenAI, OpenAIError, Timeout  # most of a second, and most gates have no judge
+            from openai import AsyncOpenAI, OpenAIError, Timeout  # slow to import, and most gates have no judge
         except ImportError as error:
             raise ConfigError(
                 "The judge needs the package openai.", hint="pip install 'nanobot-transcript[openai]'"
@@ -49,18 +49,18 @@ class OpenAIJudge:
             ) from error
 
     async def __call__(self, prompt: Prompt, /) -> str:
-        """The model's answer; whatever the client raises goes to the gate."""
+        """The model's answer; exceptions of the client are passed on to the gate."""
         return (await self.reply(prompt)).text
 
     async def reply(self, prompt: Prompt, /) -> Reply:
-        """The model's answer, and what it cost.
+        """The model's answer, and its cost.
 
-        Raises ResponderError for what no chat endpoint answers, and whatever the client raises.
+        Raises ResponderError for an answer that no chat endpoint gives, and whatever the client raises.
         """
-        # No temperature and no limit of tokens: not every endpoint takes them, and the gate bounds the time.
+        # No temperature and no token limit: not every endpoint accepts them, and the gate bounds the time.
         answer = await self._client.chat.completions.create(model=self.model, messages=prompt.messages())
         choices = getattr(answer, "choices", None)
-        if choices is None:  # a page of HTML comes as text
+        if choices is None:  # an HTML page comes as text
             raise ResponderError(
                 "The judge's endpoint answered, but not like a chat endpoint.",
                 hint="Check its base_url; it usually ends in /v1.",
@@ -77,6 +77,6 @@ class OpenAIJudge:
 
 
 def _count(usage: Any, name: str) -> int | None:
-    """A number of tokens; endpoints differ in what they tell."""
+    """A number of tokens; endpoints differ in what they report."""
     count = getattr(usage, name, None)
     return count if isinstance(count, int) and count >= 0 else None

@@ -1,4 +1,6 @@
-"""What the first word of a line tells of its part in a talk, in English and Chinese: consent, thanks, a question …"""
+"""What the first word of a line tells about its role in a conversation, in English and Chinese: consent, thanks, a
+question …
+"""
 
 import re
 from typing import Final
@@ -43,8 +45,8 @@ _LOOKED_AT: Final = 100
 
 
 def opening(text: str) -> int:
-    """Which kind of word a text begins with, behind a name that it calls: from 1 for consent to 12 for a greeting; 0
-    for any other.
+    """The kind of word a text begins with, behind a name it calls: from 1 for consent to 12 for a greeting; 0 for any
+    other.
 
     >>> opening("bob: yes, it does") == opening("yes, it does") == opening("对，可以的") == 1
     True

@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 __all__ = ["STYLES", "GateOptions", "Style", "Thresholds"]
 
 Style: TypeAlias = Literal["quiet", "balanced", "eager"]
-"""How readily bots speak where nobody calls them; docs/en/gate.md tells what each costs."""
+"""How readily bots speak when nobody calls them; docs/en/gate.md tells what each costs."""
 
 
 class Thresholds(NamedTuple):
@@ -28,8 +28,8 @@ class GateOptions:
     """Times in seconds, probabilities from 0 to 1.
 
     Without a judge the score alone decides, at the threshold of the ``style``. With a judge, scores from ``judge_from``
-    up to ``judge_below`` are undecided. ``on_judge_failure`` says what happens when the judge is late, fails, talks
-    nonsense or has no budget left: ``score`` decides by the threshold, ``open`` answers, ``closed`` stays silent.
+    up to ``judge_below`` are undecided. ``on_judge_failure`` says what happens when the judge is late, fails, gives no
+    verdict or has no budget left: ``score`` decides by the threshold, ``open`` answers, ``closed`` stays silent.
     """
 
     stale_after: float = 30 * 60

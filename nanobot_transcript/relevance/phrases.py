@@ -1,7 +1,7 @@
 """How much the words of a text sound like something said to a bot: runs of one to three words, each with a weight.
 
-Chinese is taken character by character. Names of members count as one word, numbers too, so that nothing hangs on who
-is in a group.
+Chinese is read character by character. Names of members count as one and the same word, numbers too, so that nothing
+depends on who is in a group.
 """
 
 import re
@@ -22,15 +22,15 @@ _LONGEST: Final = 3
 
 
 class Phrases(NamedTuple):
-    """Weights by run of words, for three questions: is a text for some bot; where a bot was just talking with its
-    writer, is it for that bot; where none was, and none is named, is it for one. Scores are in log odds.
+    """Weights by run of words, for three questions: is a text for some bot; when a bot was just talking with its
+    writer, is it for that bot; when none was, and none is named, is it for one. Scores are in log odds.
     """
 
     weights: Mapping[str, tuple[float, float, float]]
     base: tuple[float, float, float]
 
     def scores(self, text: str, names: frozenset[str]) -> tuple[float, float, float]:
-        """What the words of a text say to the three questions."""
+        """The scores of a text for the three questions."""
         request, reply, fresh = self.base
         for gram in grams(text, names):
             known = self.weights.get(gram)
@@ -42,7 +42,7 @@ class Phrases(NamedTuple):
 
     @classmethod
     def of(cls, document: Any) -> "Phrases":
-        """The weights of a decoded document. Raises ValueError, KeyError, TypeError when it holds none."""
+        """The weights in a decoded document. Raises ValueError, KeyError, TypeError when it holds none."""
         weights = {str(gram): _three(numbers) for gram, numbers in document["weights"].items()}
         return cls(weights, _three(document["base"]))
 

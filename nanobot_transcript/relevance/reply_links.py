@@ -1,7 +1,8 @@
-"""Which earlier line a line answers, and so whom: for each line just before it a probability, learned from structure.
+"""Which earlier line a line answers, and so whom: a probability for each line just before it, learned from
+structure.
 
-A line is looked at with the ``WINDOW`` lines before it, so that it says the same whether it is the newest one or has
-others behind it. What answers a line of its own writer goes on with it, and is for whom that line was for.
+A line is judged together with the ``WINDOW`` lines before it, so the result does not depend on lines behind it. A line
+that answers its own writer's earlier line continues it, and is for the same members.
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ _BACK: Final = 40
 _PER_MEMBER: Final = 4
 _OWN_LINES: Final = 20
 _LEAST: Final = 0.1
-"""Of a line of one's own, so that it is worth finding out for whom it was."""
+"""The least probability of an own line for which it is worth finding out whom that one was for."""
 _NAMED: Final = 0.9
 _SUPPOSED: Final = 0.6
 _NEVER: Final = 120
@@ -57,14 +58,14 @@ PAIRS: Final = (
     "span",
     "pending",
 )
-"""What is known of a line and an earlier one, in the order of the numbers; the weights name it."""
+"""The numbers about a line and an earlier one, in order; the weights file refers to these names."""
 
 
 class Links(NamedTuple):
-    """For whom a line is, by what it answers. By member: ``best`` the most likely line of theirs, ``sums`` all of
-    them, ``chain`` what comes by way of lines of one's own, ``whole`` the sums and the chain together, at most 1.
-    ``own`` says how likely it goes on with one's own, ``total`` that it answers anything (more than 1 where several
-    lines may be meant).
+    """Whom a line is for, judged by what it answers. By member: ``best`` is their most likely line, ``sums`` all of
+    their lines, ``chain`` what comes by way of the writer's own lines, ``whole`` the sums and the chain together, at
+    most 1. ``own`` is how likely it continues the writer's own line, ``total`` that it answers anything (more than 1
+    when several lines are possible).
     """
 
     best: dict[int, float]
@@ -76,7 +77,7 @@ class Links(NamedTuple):
 
 
 class _Past:
-    """What the lines before one say about who talks with whom."""
+    """What the lines before one tell about who talks with whom."""
 
     def __init__(self, turns: Sequence[DialogueLine], end: int, speaker: int) -> None:
         self.start: int = max(0, end - WINDOW)
@@ -102,14 +103,14 @@ class _Past:
 
 
 def pairs(turns: Sequence[DialogueLine], end: int, line: DialogueLine) -> Iterator[tuple[int, list[float]]]:
-    """The earlier lines that ``line`` may answer, latest first, with the numbers about each; the line stands behind
+    """The earlier lines that ``line`` may answer, latest first, with the numbers about each; the line follows
     ``turns[:end]``.
     """
     yield from _pairs(turns, end, line, _Past(turns, end, line.who))
 
 
 def links(turns: Sequence[DialogueLine], end: int, line: DialogueLine, model: Trees) -> Links:
-    """For whom ``line`` is that stands behind ``turns[:end]``."""
+    """Whom ``line`` is for, which follows ``turns[:end]``."""
     return _links(turns, end, line, model, deep=True)
 
 
@@ -148,7 +149,7 @@ def _supposed(turn: DialogueLine, partner: int | None) -> dict[int, float]:
 
 
 _Pair: TypeAlias = tuple[int, list[float]]
-"""The place of an earlier line, and the features of the two lines."""
+"""The position of an earlier line, and the features of the two lines."""
 
 
 def _pairs(turns: Sequence[DialogueLine], end: int, line: DialogueLine, past: _Past) -> Iterator[_Pair]:
@@ -216,7 +217,7 @@ def _pairs(turns: Sequence[DialogueLine], end: int, line: DialogueLine, past: _P
 def _alike(
     terms: frozenset[str], others: frozenset[str], documents: Counter[str], whole: float, size: float
 ) -> tuple[float, float]:
-    """What two lines have in common, by rarity: the sum, and the cosine."""
+    """What two lines have in common, weighted by rarity: the sum, and the cosine."""
     shared = terms & others
     if not shared:
         return 0.0, 0.0

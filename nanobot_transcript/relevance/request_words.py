@@ -1,4 +1,4 @@
-"""What a text asks for and of whom, as far as words tell: English and Chinese."""
+"""What a text asks for and of whom, as far as its words tell: English and Chinese."""
 
 import re
 from collections.abc import Iterable
@@ -87,7 +87,7 @@ _LAUGH: Final = re.compile(r"哈哈|笑死|233|hh+|\b(?:lol|haha+|lmao)\b|😂|�
 
 
 class Wording(NamedTuple):
-    """What a text says by its words; all but ``length`` and ``rows`` are 0 or 1."""
+    """What the words of a text say; all but ``length`` and ``rows`` are 0 or 1."""
 
     question: float
     asks: float
@@ -120,7 +120,7 @@ def asks_anybody(text: str) -> bool:
 
 def tells_to_stop(text: str, names: frozenset[str]) -> bool:
     """True for a text that says that no answer is wanted, and at most what its writer does instead; ``names`` of
-    members, folded, may stand there.
+    members, folded, may occur.
 
     >>> tells_to_stop("Alpha 不用回了，我自己来", frozenset({"alpha"}))
     True

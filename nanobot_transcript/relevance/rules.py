@@ -1,4 +1,6 @@
-"""What needs no score: messages that are never answered, surely for the agent, or surely for somebody else."""
+"""Rules that need no score: messages that are never answered, certainly for the agent, or certainly for
+somebody else.
+"""
 
 import re
 from collections.abc import Sequence
@@ -53,7 +55,7 @@ def never(
     now_ms: float | None,
     stale_ms: float,
 ) -> Reason | None:
-    """Why a message is never answered, by itself; ``command_for_other`` needs the scene and comes later."""
+    """Why a message is never answered, judged by itself; ``command_for_other`` needs the scene and comes later."""
     if not isinstance(message, dict) or not (isinstance(message.get("content"), str) or message.get("op")):
         return Reason.INVALID
     if hides(message) or _recalled(message, past):
@@ -68,7 +70,7 @@ def never(
 
 
 def certain(seen: Observation) -> Reason | None:
-    """Why a person is meant for certain, without regard to threads."""
+    """Why a person is certainly addressed, leaving threads aside."""
     if seen.me in seen.mentioned:
         return Reason.MENTIONED
     if seen.reply_author == seen.me:
@@ -88,7 +90,7 @@ def others(seen: Observation, message: Entry, agent: AgentProfile, owner: str | 
 
 
 def thread_owner(message: Entry, lines: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
-    """Whose thread the message stands in, as every process finds it in the record; None outside of threads."""
+    """Who owns the message's thread, as every process finds it in the record; None outside of threads."""
     thread_id, root_id = message.get("thread_id"), message.get("root_id")
     if not thread_id or not isinstance(thread_id, str):
         return None
@@ -97,14 +99,14 @@ def thread_owner(message: Entry, lines: Sequence[Entry], members: Sequence[Agent
 
 
 def is_called(seen: Observation, who: int) -> bool:
-    """True when a bot is named, so that a score says whether it is spoken to, or replied to."""
-    spelled = seen.named if seen.mentioned else seen.spelled  # a bot that is mentioned may have the same name
+    """True when a bot is named (a score then says whether it is spoken to), or replied to."""
+    spelled = seen.named if seen.mentioned else seen.spelled  # another bot that is mentioned may have the same name
     return who in spelled or seen.reply_author == who
 
 
 def is_clearly_called(seen: Observation, who: int) -> bool:
-    """True when a bot is called by name, beyond doubt: no score is asked then. Where others are mentioned with @,
-    ``addressing`` has told calls from talk.
+    """True when a bot is called by name beyond doubt, so that no score is needed. When others are mentioned with @,
+    ``mentions`` has told calls from talk.
     """
     if seen.mentioned or seen.everyone:
         return who in seen.named
@@ -116,14 +118,14 @@ def is_clearly_called(seen: Observation, who: int) -> bool:
 
 
 def in_thread(message: Entry, seen: Observation) -> bool:
-    """True when a message belongs to its thread, as it does not begin by calling somebody else."""
+    """True when a message belongs to its thread, because it does not begin by calling somebody else."""
     first = seen.message.first
     for_other = bool(seen.mentioned) or seen.everyone or (seen.reply_author not in (None, seen.speaker, seen.me))
     return bool(message.get("thread_id")) and not for_other and (first is None or first in (seen.speaker, seen.me))
 
 
 def begins_with_other(seen: Observation) -> bool:
-    """True when the text begins with the name of somebody else; a name may be a common word, so a score goes first."""
+    """True when the text begins with somebody else's name. A name may be a common word, so a score is asked first."""
     return seen.message.first is not None and seen.message.first not in (seen.speaker, seen.me)
 
 
@@ -136,8 +138,8 @@ def calls_person(seen: Observation, message: Entry) -> bool:
 
 
 def wants_no_answer(seen: Observation) -> bool:
-    """True for thanks, consent and the like, and for what says that no answer is wanted. Who greets a bot, or just
-    calls it, wants to know whether it is there; consent to what the bot has just asked is an answer.
+    """True for thanks, consent and the like, and for texts that say that no answer is wanted. Greeting or just calling
+    a bot asks whether it is there; consent to what the bot has just asked is an answer.
     """
     text, names = seen.text, seen.names
     words = wording(text, names)
@@ -151,7 +153,7 @@ def wants_no_answer(seen: Observation) -> bool:
 
 
 def _was_asked(seen: Observation) -> bool:
-    """True when the agent has just asked the speaker something: consent is an answer then."""
+    """True when the agent has just asked the speaker something: then consent is an answer."""
     scene = seen.scene
     last, partner = scene.last.get(seen.me, NEVER), scene.partner.get(seen.speaker)
     if scene.size - last > _ASKED_LINES or not scene.turns[last].asks:
@@ -161,9 +163,9 @@ def _was_asked(seen: Observation) -> bool:
 
 def goes_on(seen: Observation) -> bool:
     """True for a second message to the agent, sent before it could answer the first ("@Alpha look", "why is it red?"),
-    and for what tells it to go on, right behind its answer ("继续", "go on").
+    and for one that tells it to continue, right behind its answer ("继续", "go on").
 
-    The labelled logs know no such thing: there nobody is an addressee who has said nothing.
+    The labelled logs have no such messages: there, nobody who has said nothing is an addressee.
     """
     if seen.message.turn.to or seen.message.first is not None:
         return False
@@ -171,7 +173,9 @@ def goes_on(seen: Observation) -> bool:
 
 
 def _continues_with(seen: Observation) -> int | None:
-    """The writer of the line just before, when it was for the speaker as far as told, who now says to go on."""
+    """The writer of the line just before, if it was for the speaker as far as known, who now tells them to
+    continue.
+    """
     scene = seen.scene
     partner = scene.partner.get(seen.speaker)
     if partner is None or _CONTINUE.match(seen.text) is None or scene.turns[-1].who != partner[0]:
@@ -180,8 +184,8 @@ def _continues_with(seen: Observation) -> int | None:
 
 
 def goes_on_with_other(seen: Observation) -> bool:
-    """True for a second message to somebody else who was mentioned just before, unless it asks for anybody, and for
-    what tells somebody else to go on.
+    """True for a second message to somebody else who was mentioned just before, unless it asks anybody, and for one
+    that tells somebody else to continue.
     """
     if seen.me in seen.awaited or seen.message.turn.to or seen.message.first is not None:
         return False
@@ -191,7 +195,7 @@ def goes_on_with_other(seen: Observation) -> bool:
 
 
 def for_other_bot(message: Entry, seen: Observation) -> bool:
-    """True for ``/command@other``, or a command in a message that mentions other members only."""
+    """True for ``/command@other``, or a command in a message that mentions only other members."""
     match = _COMMAND.match(content_of(message)[:_COMMANDS_LOOKED_AT])
     if match is None:
         return False

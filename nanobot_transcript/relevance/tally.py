@@ -1,4 +1,4 @@
-"""How each bot does: what it did about each message, answers that failed, what people corrected; how the judge does."""
+"""Statistics of each bot: what it did about each message, failed answers, corrections by people; and of the judge."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ __all__ = [
 DAY_MS: Final = 86_400_000
 
 Done: TypeAlias = Literal["answered", "silent", "failed", "begun"]
-"""What a bot did about a message; ``begun``: it was to answer, and nothing is noted of how that ended."""
+"""What a bot did about a message; ``begun``: it decided to answer, and no outcome is logged."""
 
 _NO_CASE: Final = frozenset({Reason.INVALID, Reason.OWN, Reason.DUPLICATE})
-"""Reasons of notes that are about no message to the bot, or repeat one."""
+"""Reasons of log entries that are not about a message to the bot, or repeat one."""
 
 
 _Case: TypeAlias = "tuple[str, str, str]"
-"""The bot, the chat and the message that a note is about."""
+"""The bot, the chat and the message that a log entry is about."""
 
 
 class NotedVerdict(NamedTuple):
-    """What a bot did about a message and why, by the log's codes (``Reason``). Of what it answered or tried to answer,
-    ``reason`` is why it felt meant, and ``why`` what went wrong. ``ts`` (milliseconds) is when the last was noted.
+    """What a bot did about a message and why, by the log's codes (``Reason``). If it answered or tried to, ``reason``
+    is why it felt addressed, and ``why`` what went wrong. ``ts`` (milliseconds) is the time of the last log entry.
     """
 
     agent: str
@@ -47,9 +47,9 @@ class NotedVerdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The answers of a bot that came to an end: how many, how many of them failed, and of the newest one that did,
-    why, when (milliseconds), in which chat and to which message. ``intruded`` and ``missed``: how often people told it
-    that it was not meant, and asked it once more.
+    """The finished answers of a bot: how many, how many of them failed, and for the newest failure why, when
+    (milliseconds), in which chat and for which message. ``intruded`` and ``missed``: how often people told it that it
+    was not addressed, or had to ask again.
     """
 
     agent: str
@@ -64,25 +64,26 @@ class Tally:
 
     @property
     def judged(self) -> bool:
-        """True when there is anything to tell: an answer, or a correction."""
+        """True when there is anything to show: an answer, or a correction."""
         return bool(self.ended or self.intruded or self.missed)
 
     @property
     def intruded_per_100(self) -> float:
-        """Of 100 answers, those which people did not want."""
+        """Of 100 answers, those that people did not want."""
         return 100 * self.intruded / max(self.ended, self.intruded, 1)
 
     @property
     def missed_per_100(self) -> float:
-        """Of 100 messages for the bot, those which it left alone until it was asked again."""
+        """Of 100 messages for the bot, those it ignored until it was asked again."""
         return 100 * self.missed / max(self.ended + self.missed, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTally:
-    """Questions for the judge: how many, how many of them it did not answer in time, and how many failed.
+    """Questions for the judge: how many, how many it did not answer in time, and how many failed.
 
-    One that was not asked as it had just been ``late`` twice counts as such; one that the budget did not allow is none.
+    A question that was not asked because the judge had just been ``late`` twice counts as late; one that the budget did
+    not allow does not count.
     """
 
     asked: int
@@ -91,14 +92,14 @@ class JudgeTally:
 
 
 def judge_since(log: DecisionLog, since_ms: float) -> JudgeTally:
-    """Of all bots and chats; see ``DecisionLog.judged``."""
+    """For all bots and chats; see ``DecisionLog.judged``."""
     reasons = [record.get("reason") for record in log.judged(since_ms)]
     asked = [reason for reason in reasons if reason != Reason.JUDGE_BUDGET]
     return JudgeTally(len(asked), asked.count(Reason.JUDGE_TIMEOUT), asked.count(Reason.JUDGE_FAILED))
 
 
 def tallies_since(log: DecisionLog, since_ms: float, chats: Iterable[str] | None = None) -> list[Tally]:
-    """By bot, in the order of their names; of some ``chats`` (session keys), or of all. Of two outcomes of one answer
+    """By bot, in the order of their names; for some ``chats`` (session keys), or for all. Of two outcomes of one answer
     the later counts.
     """
     last: dict[tuple[_Case, bool], Mapping[str, Any]] = {}
@@ -111,7 +112,9 @@ def tallies_since(log: DecisionLog, since_ms: float, chats: Iterable[str] | None
 
 
 def verdicts_since(log: DecisionLog, since_ms: float, chats: Iterable[str]) -> list[NotedVerdict]:
-    """What each bot did about each message of some chats (session keys), by what was noted last; corrections aside."""
+    """What each bot did about each message of some chats (session keys), by the last log entry; without
+    corrections.
+    """
     felt: dict[_Case, Mapping[str, Any]] = {}
     last: dict[_Case, Mapping[str, Any]] = {}
     for record in (record for chat in chats for record in log.read(chat) if _ts(record) >= since_ms):
@@ -121,7 +124,7 @@ def verdicts_since(log: DecisionLog, since_ms: float, chats: Iterable[str]) -> l
         case = _case(record)
         if stage not in LATER:
             felt[case] = record
-        last.pop(case, None)  # the order is that of the last notes
+        last.pop(case, None)  # keep the order of the last log entries
         last[case] = record
     return [_verdict(case, record, felt.get(case, record)) for case, record in last.items()]
 
@@ -131,7 +134,7 @@ def _case(record: Mapping[str, Any]) -> _Case:
 
 
 def _verdict(case: _Case, record: Mapping[str, Any], felt: Mapping[str, Any]) -> NotedVerdict:
-    """By the last note of a case, and the gate's own."""
+    """Combines the last log entry of a case with the gate's own."""
     noted = _text(record, "reason")
     done: Done = "silent"
     if noted == Reason.ANSWERED:
@@ -145,7 +148,7 @@ def _verdict(case: _Case, record: Mapping[str, Any], felt: Mapping[str, Any]) ->
 
 
 def _ended(log: DecisionLog, since_ms: float, chats: Iterable[str] | None) -> Iterable[Mapping[str, Any]]:
-    """Outcomes and corrections: of some chats all that are noted, of all chats the newest."""
+    """Outcomes and corrections: for some chats all that are logged, for all chats the newest."""
     if chats is None:
         return log.outcomes(since_ms)
     return [

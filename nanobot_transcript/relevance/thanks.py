@@ -1,4 +1,4 @@
-"""Whom thanks and consent are for: one bot at most feels thanked by a bare "thanks"."""
+"""Whom thanks and consent are for: at most one bot feels thanked by a bare "thanks"."""
 
 from typing import Final
 
@@ -11,12 +11,12 @@ __all__ = ["is_thanked"]
 
 _LINES: Final = 12
 _MINUTES: Final = 10
-"""As long as a dialogue goes on for the gate."""
+"""How long a dialogue lasts for the gate."""
 
 
 def is_thanked(seen: Observation, message: Entry) -> bool:
     """True for thanks and consent that are for the agent: they mention it, name it or reply to it, or the latest line
-    of a bot is its and was for the speaker.
+    of a bot is the agent's and was for the speaker.
     """
     if not is_thanks(seen.text, seen.names):
         return False
@@ -30,8 +30,8 @@ def is_thanked(seen: Observation, message: Entry) -> bool:
 
 
 def _spoke_last_of_bots_to(seen: Observation) -> bool:
-    """True when the latest line of a bot is the agent's, just now, and was for the speaker, who was in touch with
-    nobody else and was asked nothing since.
+    """True when the latest line of a bot is the agent's, recent, and for the speaker, who has been in touch with nobody
+    else and was asked nothing since.
     """
     scene, speaker = seen.scene, seen.speaker
     spoke = [at for who, at in scene.last.items() if seen.roster.members[who].kind == "bot"]

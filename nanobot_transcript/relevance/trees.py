@@ -1,4 +1,4 @@
-"""A sum of small decision trees over numbers, as a probability: what the weights of the gate are made of."""
+"""A sum of small decision trees over numbers, as a probability: the form of the gate's weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from typing import Any, Final, NamedTuple
 __all__ = ["Hopeless", "Trees"]
 
 _Node = tuple[int, float, Any, Any, float]
-"""Feature, limit, the nodes for values up to the limit and above it, the mean below. A leaf has no feature (-1), and
-its value in the place of the limit: this way a step through a tree is one unpacking."""
+"""Feature, limit, the nodes for values up to and above the limit, the mean below. A leaf has the feature -1, and its
+value in place of the limit, so that each step through a tree is one unpacking.
+"""
 _LEAF: Final = -1
 
 
 class Hopeless(NamedTuple):
-    """Where a sum ends early."""
+    """Where a sum is stopped early."""
 
     trees: int = 0
     total: float = -inf
@@ -28,8 +29,8 @@ _TO_THE_END: Final = Hopeless()
 class Trees:
     """Trees over numbers that have ``names``.
 
-    Most numbers speak for next to nothing, and that shows early: whose sum is at most ``hopeless.total`` after the
-    first ``hopeless.trees`` has the probability ``hopeless.score``.
+    Most messages score next to nothing, and that shows early: when the sum after the first ``hopeless.trees`` is at
+    most ``hopeless.total``, the probability is ``hopeless.score``.
     """
 
     names: tuple[str, ...]
@@ -38,7 +39,7 @@ class Trees:
     hopeless: Hopeless = _TO_THE_END
 
     def score(self, values: Sequence[float]) -> float:
-        """The probability, 0 to 1, that these numbers speak for."""
+        """The probability (0 to 1) for these numbers."""
         early, limit_of_all, least = self.hopeless
         total = _sum(self.base, self.trees[:early], values)
         if total <= limit_of_all:
@@ -47,7 +48,7 @@ class Trees:
         return 1 / (1 + exp(-total)) if total > -700 else 0.0
 
     def reasons(self, values: Sequence[float]) -> list[tuple[str, float]]:
-        """What each number added to the score (in log odds) on the way through the trees, the strongest first."""
+        """What each number added to the score (in log odds) on the way through the trees, strongest first."""
         added = dict.fromkeys(self.names, 0.0)
         for node in self.trees:
             while node[0] != _LEAF:
@@ -58,7 +59,7 @@ class Trees:
 
     @classmethod
     def of(cls, document: Any, names: Sequence[str]) -> "Trees":
-        """The trees of a decoded document. Raises ValueError, KeyError, TypeError or IndexError when it holds none, or
+        """The trees in a decoded document. Raises ValueError, KeyError, TypeError or IndexError when it holds none, or
         is for numbers with other names.
         """
         if document["features"] != list(names):

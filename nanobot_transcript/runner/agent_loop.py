@@ -1,4 +1,4 @@
-"""One agent at work: its messages in order, each decided and, where it is for this agent, answered."""
+"""One agent at work: takes its messages in order, decides on each, and answers those that are for it."""
 
 import asyncio
 import logging
@@ -38,11 +38,11 @@ _REMEMBERED: Final = 4096
 class LoopOptions:
     """How an agent works.
 
-    ``instructions`` go into every prompt. Messages older than ``stale_after`` seconds are recorded and not answered.
-    At most ``parallel_chats`` chats are answered at a time, and ``backlog`` messages of one chat wait. ``stream``
-    shows an answer while it is being written, where the channel can; ``reaction`` on a message shows that it is being
-    answered. ``failure_text`` is what a person is told who addressed the agent when its responder fails; an empty text
-    tells nothing.
+    ``instructions`` go into every prompt. Messages older than ``stale_after`` seconds are recorded and not answered. At
+    most ``parallel_chats`` chats are answered at a time, and ``backlog`` messages of one chat wait. ``stream`` shows an
+    answer while it is being written, where the channel can; ``reaction`` is shown on a message while it is being
+    answered. ``failure_text`` is sent to a person who addressed the agent when its responder fails; empty sends
+    nothing.
     """
 
     instructions: str = ""
@@ -58,7 +58,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Turn:
-    """A message to be handled; ``claim`` when it was won only after another bot had failed to answer."""
+    """A message to handle; ``claim`` is set when it was won only after another bot had failed to answer."""
 
     inbound: InboundMessage
     claim: Claim | None = None
@@ -66,11 +66,11 @@ class _Turn:
 
 
 class AgentLoop:
-    """Handles the messages of one agent: in order within a chat, chats side by side.
+    """Handles the messages of one agent: in order within a chat, several chats at a time.
 
     Without ``transcript_store`` it is an ordinary bot that knows only what it heard and said itself. Without a
-    ``decider`` it answers what mentions it or replies to it. ``working`` shows that it answers. ``now_ms`` is the time
-    in milliseconds since 1970.
+    ``decider`` it answers messages that mention it or reply to it. ``working`` shows that it is answering. ``now_ms``
+    is the time in milliseconds since 1970.
     """
 
     def __init__(
@@ -115,22 +115,22 @@ class AgentLoop:
             self._put(_Turn(inbound))
 
     def _put(self, turn: _Turn) -> None:
-        """Let a message wait for its turn; the oldest one makes room where too many wait."""
+        """Queue a message; when too many wait, the oldest one is dropped."""
         pushed_out = self._lanes.put(turn.inbound.session_key, turn)
         if pushed_out is not None:
-            logger.warning("%s is too busy to answer %s", self.agent.name, pushed_out.inbound.message_id)
+            logger.warning("%s is too busy and does not answer %s", self.agent.name, pushed_out.inbound.message_id)
             if pushed_out.claim is not None:
                 pushed_out.claim.release()
 
     async def settled(self) -> None:
-        """Wait until everything that came in is dealt with, by this agent or by the one that claimed it."""
+        """Wait until every message is dealt with, by this agent or by the one that claimed it."""
         while self._bus.waiting or self._lanes.busy or self._decider.stands_by:
             await self._lanes.finish()
             await self._decider.stood_by()
             await asyncio.sleep(0)
 
     async def finish(self, grace: float) -> None:
-        """Begin nothing new; give the answers under way ``grace`` seconds, then break them off."""
+        """Start nothing new; give running answers ``grace`` seconds, then cancel them."""
         await self._decider.close()
         if left := self._lanes.clear():
             logger.warning("%s stops and leaves %d messages unanswered", self.agent.name, len(left))
@@ -141,11 +141,11 @@ class AgentLoop:
             logger.warning("%s stopped an answer that took longer than %g s to finish", self.agent.name, grace)
 
     def stopped(self, session_key: str, entry: Entry, reason: str) -> None:
-        """The loop guard did not let the relay hand out what another bot said."""
+        """The loop guard kept the relay from passing on another bot's message."""
         self._decider.stopped(session_key, entry, reason)
 
     def forget(self, session_key: str, message_id: str) -> None:
-        """A message was taken back."""
+        """A message was recalled."""
         self._sessions.forget(session_key, message_id)
 
     # --- one message
@@ -179,7 +179,9 @@ class AgentLoop:
                 await self._answering.answer(inbound, history, choice, claim)
 
     def _is_new(self, inbound: InboundMessage) -> bool:
-        """False for a message that was handled already: platforms push again, relays overlap with pushes."""
+        """False for a message that was handled already: platforms push again, and relayed messages may also be
+        pushed.
+        """
         handled = [(inbound.session_key, known) for known in ids_of(inbound.entry)]
         if any(one in self._handled for one in handled):
             return False
@@ -192,14 +194,14 @@ class AgentLoop:
         return age_ms(message, history, self._now_ms()) > self._options.stale_after * 1000
 
     async def _history(self, inbound: InboundMessage) -> list[Entry]:
-        """The newest entries of the chat; of a private chat, or without a record, what this agent heard itself."""
+        """The newest entries of the chat; for a private chat, or without a record, what this agent itself heard."""
         if self._store is not None and not inbound.private:
             try:
                 return (await self._store.recent(inbound.session_key, _HISTORY)).entries
             except StoreError as error:
                 logger.log(
                     level_of(error, logging.WARNING),
-                    "%s relies on its own memory, as the record cannot be read: %s",
+                    "%s answers from its own memory, because the record cannot be read: %s",
                     self.agent.name,
                     error,
                 )

@@ -1,4 +1,4 @@
-"""One answer from beginning to end: that it is being written is shown, and what became of it is noted."""
+"""One answer from beginning to end: shows that it is being written, and logs what became of it."""
 
 import asyncio
 import hashlib
@@ -28,11 +28,11 @@ __all__ = ["Answering", "Working"]
 logger = logging.getLogger(__name__)
 
 _ADDRESSED: Final = frozenset({"mentioned", "named", "replied_to", "addressed", "private"})
-"""Why a message is for this agent and for no other."""
+"""Reasons for which a message is for this agent and no other."""
 _ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 
 Working: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
-"""Shows on a message, by its id, that it is being answered. Waits for nothing and never raises."""
+"""Shows on a message, by its id, that it is being answered. Does not wait and never raises."""
 
 
 class Answering:
@@ -69,7 +69,7 @@ class Answering:
     async def answer(
         self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice, claim: Claim | None
     ) -> None:
-        """Let the responder answer. When it cannot, one line in the log says why, and another bot may try."""
+        """Let the responder answer. If it cannot, one log line says why, and another bot may try."""
 
         async def may_send() -> bool:
             mine = claim is None or await asyncio.to_thread(claim.holds)
@@ -91,7 +91,7 @@ class Answering:
                 claim.release()
             elif isinstance(error, ResponderError) and _addressed_by_a_person(inbound, choice):
                 await self._apologise(message)
-        except BaseException as error:  # whoever breaks off, or catches, tells the log
+        except BaseException as error:  # whoever cancelled, or catches this, logs it
             self._decider.ended(inbound, "failed", _broken_off(error))
             raise
         else:
@@ -103,7 +103,7 @@ class Answering:
                 self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self._agent))
 
     def _withdraw(self, inbound: InboundMessage, *, lost: bool = False) -> None:
-        """Note that there will be no answer: the message was taken back, or with ``lost`` another bot has it."""
+        """Log that there will be no answer: the message was recalled, or (``lost``) another bot has it."""
         why = "another bot's now" if lost else "taken back"
         logger.info("%s does not answer %s: it is %s", self._agent.name, inbound.message_id, why)
         self._decider.ended(inbound, "lost_claim" if lost else "withdrawn")
@@ -113,14 +113,14 @@ class Answering:
         return self._working(message_id) if self._working is not None and message_id else nullcontext()
 
     async def _apologise(self, message: OutboundMessage) -> None:
-        """Say that there will be no answer, where that is wanted."""
+        """Tell the chat that there will be no answer, where that is wanted."""
         if not self._failure_text:
             return
         word = replace(message, content=self._failure_text, idempotency_key=_digest(message.idempotency_key, "failed"))
         try:
             sent = await self._bus.deliver(word)
         except TranscriptError as error:
-            logger.warning("%s could not say that it does not answer: %s", self._agent.name, _with_hint(error))
+            logger.warning("%s could not send its failure text: %s", self._agent.name, _with_hint(error))
         else:
             self._sessions.add(message.session_key, answer_entry(word, sent, self._agent))
 
@@ -140,7 +140,7 @@ class Answering:
         )
 
     async def _quoted(self, inbound: InboundMessage, shown: Sequence[Entry]) -> Entry | None:
-        """The message that is replied to, when it is too old to be among those that are shown."""
+        """The message that is replied to, when it is too old to be among those shown."""
         target = id_at(inbound.entry, "reply_to")
         newest = shown[-self._context.max_entries :]
         if self._store is None or not target or any(target in ids_of(entry) for entry in newest):
@@ -148,7 +148,7 @@ class Answering:
         return await self._store.get(inbound.session_key, target)
 
     async def _is_recalled(self, inbound: InboundMessage) -> bool:
-        """True for what was recorded and does not stand in the record any more, as far as that can be told."""
+        """True for a message that was recorded and is no longer in the record, as far as that can be found out."""
         if self._store is None or not inbound.recorded:
             return False
         try:
@@ -156,22 +156,22 @@ class Answering:
         except StoreError as error:
             logger.log(
                 level_of(error, logging.ERROR),
-                "Whether %s was taken back cannot be told: %s",
+                "Cannot find out whether %s was recalled: %s",
                 inbound.message_id,
                 _with_hint(error),
             )
             return False
-        return bool(found) and not any(found)  # what has no id was recorded, and cannot be looked up
+        return bool(found) and not any(found)  # a message without an id was recorded, but cannot be looked up
 
 
 def _with_hint(error: TranscriptError) -> str:
-    """The error and what to do about it. What a program or an endpoint said at its end may lack the full stop."""
+    """The error and what to do about it. Messages of programs and endpoints may lack the final full stop."""
     sentence = str(error).rstrip()
     return f"{sentence}{'' if sentence.endswith(_ENDS) else '.'} {error.hint}".rstrip()
 
 
 def _outbound(agent: AgentProfile, inbound: InboundMessage, hop: int, may_send: MaySend) -> OutboundMessage:
-    """The answer but for its text. Its key is the same at every attempt, in every process of this agent."""
+    """The answer without its text. Its key is the same at every attempt, in every process of this agent."""
     message = inbound.entry
     return OutboundMessage(
         inbound.session_key,

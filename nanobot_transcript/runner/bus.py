@@ -1,4 +1,4 @@
-"""The bus of one agent: what came in waits for its mind, what it says waits for the channel."""
+"""The bus of one agent: incoming messages wait for the agent, outgoing ones for the channel."""
 
 import asyncio
 from collections import deque
@@ -18,8 +18,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueuedMessage:
-    """An outbound message and the place where its sender waits for the outcome; ``live`` is its text while that is
-    still being written.
+    """An outbound message and the future on which its sender waits; ``live`` is its text while that is still being
+    written.
     """
 
     message: OutboundMessage
@@ -27,30 +27,30 @@ class QueuedMessage:
     outcome: "asyncio.Future[SentMessage]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def succeed(self, sent: SentMessage) -> None:
-        """It is out."""
+        """It was sent."""
         if not self.outcome.done():
             self.outcome.set_result(sent)
 
     def fail(self, error: BaseException) -> None:
-        """It is not out."""
+        """It was not sent."""
         if not self.outcome.done():
             self.outcome.set_exception(error)
 
 
 class MessageBus:
-    """Two bounded queues with a clean end. All methods belong to one event loop."""
+    """Two bounded queues with a clean shutdown. All methods belong to one event loop."""
 
     def __init__(self, size: int = _SIZE) -> None:
         self._inbound: Pipe[InboundMessage] = Pipe(size)
         self._outbound: Pipe[QueuedMessage] = Pipe(size)
 
     def publish_inbound(self, message: InboundMessage) -> bool:
-        """Hand a message to the agent. False when it is too busy or stopping: the message is in the record only."""
+        """Give a message to the agent. False when the agent is too busy or stopping: then it is only recorded."""
         return self._inbound.offer(message)
 
     @property
     def waiting(self) -> int:
-        """How many messages wait for the agent."""
+        """How many messages are waiting for the agent."""
         return len(self._inbound)
 
     def inbound(self) -> AsyncIterator[InboundMessage]:
@@ -58,7 +58,8 @@ class MessageBus:
         return self._inbound
 
     async def deliver(self, message: OutboundMessage, live: LiveText | None = None) -> SentMessage:
-        """Hand a message to the channel and wait until it was sent and recorded; ``live`` is a text that still grows.
+        """Give a message to the channel and wait until it was sent and recorded; ``live`` is a text that is still
+        growing.
 
         Raises DeliveryError when it could not be sent.
         """
@@ -72,18 +73,18 @@ class MessageBus:
         return self._outbound
 
     def close_inbound(self) -> None:
-        """No new messages for the agent; those that wait are still taken."""
+        """Accept no new messages for the agent; waiting ones are still taken."""
         self._inbound.close()
 
     def close_outbound(self) -> None:
-        """No new messages for the channel; those that wait are still sent."""
+        """Accept no new messages for the channel; waiting ones are still sent."""
         self._outbound.close()
 
 
 class Pipe(Generic[_T]):
-    """A bounded queue with an end, which ``asyncio.Queue`` has only since Python 3.13.
+    """A bounded queue that can be closed, which ``asyncio.Queue`` cannot before Python 3.13.
 
-    Items in order. ``async for`` ends when the pipe is closed and empty.
+    Items come in order. ``async for`` ends when the pipe is closed and empty.
     """
 
     def __init__(self, size: int) -> None:
@@ -95,7 +96,7 @@ class Pipe(Generic[_T]):
         self._room.set()
 
     def offer(self, item: _T) -> bool:
-        """Put an item in, now. False when there is no room or the pipe is closed."""
+        """Put an item in without waiting. False when there is no room or the pipe is closed."""
         if self._closed or len(self._items) >= self._size:
             return False
         self._items.append(item)
@@ -111,7 +112,7 @@ class Pipe(Generic[_T]):
         return True
 
     def close(self) -> None:
-        """Nothing more comes in; what is in can still be taken out."""
+        """Accept no more items; those inside can still be taken."""
         self._closed = True
         self._mark()
 

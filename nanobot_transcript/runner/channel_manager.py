@@ -1,4 +1,4 @@
-"""What goes out: sent in order per chat, tried again where that may help, recorded once it is out."""
+"""Outgoing messages: sent in order per chat, retried where that may help, recorded once they are out."""
 
 import asyncio
 import logging
@@ -43,8 +43,8 @@ _ASK_EVERY: Final = 2.0
 class ChannelManager:
     """Takes an agent's messages from the bus to its channel.
 
-    ``transcript_store`` None means that nothing is recorded. ``delays`` are the seconds before each further attempt
-    after a failure that may pass; a platform that names a time is obeyed up to a minute.
+    ``transcript_store`` None means that nothing is recorded. ``delays`` are the seconds before each retry after a
+    failure that may pass; a delay that the platform asks for is respected, up to a minute.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class ChannelManager:
                 await self._recorder.close()
 
     async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
-        """Show another card in the place of one's own, and note its text. Raises PlatformError, and RequestRefusedError
-        where the channel cannot.
+        """Replace one of the agent's own cards, and record its text. Raises PlatformError, and RequestRefusedError when
+        the channel cannot.
         """
         if not isinstance(self._channel, RevisingChannel):
             raise RequestRefusedError("Cards cannot be changed in this chat.")
@@ -112,19 +112,19 @@ class ChannelManager:
         return await self._send(replace(message, content=await text.whole())), "send"
 
     async def _stream(self, channel: StreamingChannel, delivery: QueuedMessage, text: LiveText) -> SentMessage:
-        """Show the text as it grows. What cannot be shown that way is sent when it is finished."""
+        """Show the text as it grows. If that fails, it is sent when it is finished."""
         message = delivery.message
         shown: LiveMessage | None = None
         try:
             await _check_may_send(message)
             async with channel.stream(message) as shown:
                 await _show(message, text, shown)
-                await _check_may_send(message)  # minutes may have passed: before the last word it counts once more
+                await _check_may_send(message)  # minutes may have passed: ask again before the final text
         except BaseException as error:
-            if shown is not None and shown.sent is not None:  # it broke off, and could not be taken back
+            if shown is not None and shown.sent is not None:  # it broke off, and could not be removed
                 await self._record(delivery, shown.sent, "stream")
             elif isinstance(error, DeliveryError | PlatformError):
-                logger.warning("An answer is sent as a whole: %s %s", error, error.hint)
+                logger.warning("Streaming failed, sending the answer as a whole: %s %s", error, error.hint)
                 key = f"{message.idempotency_key}-whole" if message.idempotency_key else ""
                 return await self._send(replace(message, content=await text.whole(), idempotency_key=key))
             raise
@@ -133,7 +133,7 @@ class ChannelManager:
         return shown.sent
 
     async def _send(self, message: OutboundMessage) -> SentMessage:
-        """Send it, trying again. What arrived of it is recorded although it failed: the group has seen it."""
+        """Send it, with retries. A part that arrived is recorded even when sending failed: the group has seen it."""
         partly: TranscriptError | None = None
         try:
             for delay in (*self._delays, None):
@@ -145,7 +145,7 @@ class ChannelManager:
                     if delay is None or not _may_pass(error):
                         raise
                     wanted = getattr(error, "retry_after", None)
-                    logger.warning("A message was not sent yet: %s %s", error, error.hint)
+                    logger.warning("Sending a message failed, trying again: %s %s", error, error.hint)
                 await asyncio.sleep(delay if wanted is None else min(max(wanted, 0.0), _LONGEST_WAIT))
         except BaseException:
             if partly is not None and self._recorder is not None:
@@ -161,7 +161,7 @@ class ChannelManager:
 
 
 async def _show(message: OutboundMessage, text: LiveText, shown: LiveMessage) -> None:
-    """Show the text as it grows. Raises WithheldError when it may not be sent any more."""
+    """Show the text as it grows. Raises WithheldError when it may no longer be sent."""
     now = asyncio.get_running_loop().time
     due = now() + _ASK_EVERY
     async for state in text.states():
@@ -172,7 +172,7 @@ async def _show(message: OutboundMessage, text: LiveText, shown: LiveMessage) ->
 
 
 def _may_pass(error: DeliveryError | PlatformError) -> bool:
-    """True for a failure after which another attempt may succeed."""
+    """True for a failure after which a retry may succeed."""
     if isinstance(error, DeliveryError):
         return error.retryable
     return isinstance(error, NoAnswerError | RateLimitedError)

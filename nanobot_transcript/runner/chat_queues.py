@@ -1,4 +1,4 @@
-"""Work in order per chat, chats side by side, never more at a time than was allowed."""
+"""Work in order per chat, several chats at a time, up to a limit."""
 
 import asyncio
 import logging
@@ -14,10 +14,10 @@ _T = TypeVar("_T")
 
 
 class Lanes(Generic[_T]):
-    """A lane per key: its items are handled one after the other, at most ``parallel`` lanes work at a time.
+    """A lane per key: its items are handled one after the other; at most ``parallel`` lanes work at a time.
 
-    A lane holds at most ``backlog`` waiting items; one more pushes the oldest out. What the handler raises is logged
-    and ends that item only.
+    At most ``backlog`` items wait in a lane; one more pushes out the oldest. An exception of the handler is logged and
+    ends only that item.
     """
 
     def __init__(self, handle: Callable[[_T], Awaitable[None]], *, parallel: int = 8, backlog: int = 200) -> None:
@@ -29,11 +29,11 @@ class Lanes(Generic[_T]):
 
     @property
     def busy(self) -> bool:
-        """True while something is worked on or waits."""
+        """True while something is being handled or waiting."""
         return bool(self._workers)
 
     def put(self, key: str, item: _T) -> _T | None:
-        """Add an item to its lane; returns the one that had to make room for it."""
+        """Add an item to its lane; returns the one that was pushed out."""
         lane = self._waiting.get(key)
         if lane is None:
             lane = self._waiting[key] = deque()
@@ -44,7 +44,7 @@ class Lanes(Generic[_T]):
         return lane.popleft() if len(lane) > self._backlog else None
 
     async def finish(self, grace: float | None = None) -> bool:
-        """Wait until every lane is empty, ``grace`` seconds at most (None: as long as it takes), then cancel.
+        """Wait until every lane is empty, at most ``grace`` seconds (None: as long as it takes), then cancel.
 
         True when nothing had to be cancelled.
         """
@@ -57,7 +57,7 @@ class Lanes(Generic[_T]):
         return not late
 
     def clear(self) -> list[_T]:
-        """Take out what nobody has begun to work on."""
+        """Remove and return the items that nobody has started on."""
         dropped = [item for lane in self._waiting.values() for item in lane]
         for lane in self._waiting.values():
             lane.clear()
@@ -67,7 +67,7 @@ class Lanes(Generic[_T]):
         try:
             while lane:
                 async with self._slots:
-                    if lane:  # it may have been cleared meanwhile
+                    if lane:  # it may have been emptied by ``clear``
                         await self._handled(lane.popleft())
         finally:
             self._waiting.pop(key, None)
@@ -76,4 +76,4 @@ class Lanes(Generic[_T]):
         try:
             await self._handle(item)
         except Exception:
-            logger.exception("A message was not handled")
+            logger.exception("Handling a message failed")

@@ -1,4 +1,4 @@
-"""One agent with everything it needs, from the channel to the mind: started together, stopped in order."""
+"""One agent with everything it needs, from the channel to the responder: started together, stopped in order."""
 
 import asyncio
 import logging
@@ -38,11 +38,11 @@ _SEND_LAST: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What makes an agent.
+    """What an agent is made of.
 
-    Without a ``decider`` it answers what mentions it or replies to it. ``relay`` brings what other bots said out of
-    the record. ``posts`` says through this agent what others want said in its chats. ``policy`` tells in which chats
-    it may do what. ``key`` is the setting that describes the agent, for messages about it.
+    Without a ``decider`` it answers messages that mention it or reply to it. ``relay`` brings messages of other bots
+    from the record. ``posts`` sends posts of others into its chats. ``policy`` tells what it may do in which chats.
+    ``key`` is the setting that describes the agent, for messages about it.
     """
 
     profile: AgentProfile
@@ -57,7 +57,7 @@ class Agent:
 
 
 class HostedAgent:
-    """An agent that runs. ``failed`` ends when one of its parts does; ``stop`` may be called at any time."""
+    """A running agent. ``failed`` returns when one of its parts ends; ``stop`` may be called at any time."""
 
     def __init__(self, agent: Agent, transcript_store: AsyncGroupTranscriptStore | None = None) -> None:
         self.agent: Agent = agent
@@ -90,11 +90,11 @@ class HostedAgent:
 
     @property
     def label(self) -> str:
-        """The agent's name, and where it is set."""
+        """The agent's name, and the setting it comes from."""
         return f"{self.name} ({self.agent.key})" if self.agent.key else self.name
 
     async def start(self) -> None:
-        """Connect and begin to answer. Raises TranscriptError kinds when the channel cannot start."""
+        """Connect and start to answer. Raises TranscriptError kinds when the channel cannot start."""
         loop = asyncio.get_running_loop()
         self._sending = loop.create_task(self._manager.run())
         self._parts = [self._sending, loop.create_task(self._loop.run())]
@@ -106,7 +106,7 @@ class HostedAgent:
             self._parts.append(loop.create_task(self.agent.posts.serve(self.name, self, self._may_post)))
 
     async def settled(self) -> None:
-        """Wait until every message that came in is dealt with."""
+        """Wait until every incoming message is dealt with."""
         await self._loop.settled()
 
     async def failed(self) -> None:
@@ -116,15 +116,15 @@ class HostedAgent:
             part.result()
 
     async def send(self, message: OutboundMessage) -> SentMessage:
-        """Say something without having been asked; it is sent and recorded like an answer. Raises as ``deliver``."""
+        """Say something unasked; it is sent and recorded like an answer. Raises as ``deliver`` does."""
         return await self._bus.deliver(message)
 
     async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
-        """Show another card in the place of one's own. Raises PlatformError kinds."""
+        """Replace one of the agent's own cards. Raises PlatformError kinds."""
         await self._manager.revise(session_key, message_id, card)
 
     async def stop(self, grace: float) -> None:
-        """Hear nothing any more, finish the answers under way within ``grace`` seconds, then disconnect."""
+        """Stop listening, finish running answers within ``grace`` seconds, then disconnect."""
         self._bus.close_inbound()
         for part in self._parts[2:]:
             part.cancel()
@@ -142,7 +142,7 @@ class HostedAgent:
             await self.agent.responder.close()
 
     def _may_post(self, session_key: str) -> bool:
-        """Not in a chat that is off: what is said there is not recorded, and no reply would come back."""
+        """False in a chat that is off: nothing said there is recorded, so no reply would come back."""
         return self.agent.policy.records(split(session_key)[1]) and self.agent.channel.sits_in(session_key)
 
     async def _relayed(self, session_key: str, entry: Entry) -> None:
@@ -155,7 +155,7 @@ class HostedAgent:
 
 
 def _working(agent: Agent) -> Working | None:
-    """What shows that the agent answers, where it is to and its channel can."""
+    """What shows that the agent is answering, if that is wanted and its channel can."""
     channel, reaction = agent.channel, agent.options.reaction
     if not reaction or not isinstance(channel, ReactingChannel):
         return None

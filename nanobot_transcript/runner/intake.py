@@ -1,4 +1,4 @@
-"""What comes in: written down first, offered to whoever waits for it, and only then handed to the agent."""
+"""Incoming messages: recorded first, then offered to posts that wait for answers, and only then given to the agent."""
 
 import asyncio
 import logging
@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 class Intake:
-    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages; ``posts`` is offered what
-    may answer a post; ``relayed`` says that a relay brings what other bots say.
+    """``publish`` for the channel of one agent. ``forget`` is called for recalled messages; ``posts`` is offered
+    messages that may answer a post; ``relayed`` tells that a relay brings the messages of other bots.
     """
 
     def __init__(
@@ -64,11 +64,13 @@ class Intake:
             raise failure
 
     def _is_for_the_agent(self, message: InboundMessage) -> bool:
-        """What bots say comes by the relay, where there is one, whether the platform tells of it or not."""
+        """False for messages of bots when there is a relay: it brings them, whether the platform pushes them or
+        not.
+        """
         return message.relayed or message.private or not self._relayed or not is_bot(message.entry)
 
     async def _pressed(self, action: CardAction) -> None:
-        """The card stays as it is; whoever posted it may show another."""
+        """The card stays as it is; the poster may replace it."""
         if self._posts is not None and self._policy.records(split(action.session_key)[1]):
             await asyncio.to_thread(self._posts.pressed, action)
 

@@ -1,4 +1,4 @@
-"""A text that is still being written: whoever shows it sees the newest state, however fast it grows."""
+"""A text that is still being written: its reader always gets the newest state, however fast it grows."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,7 +7,7 @@ __all__ = ["LiveText"]
 
 
 class LiveText:
-    """One writer, one reader. States nobody looked at in time are skipped; the last one never is.
+    """One writer, one reader. States that the reader is too slow for are skipped, but never the last one.
 
     The writer calls ``add`` for each piece, then ``finish`` or ``fail``.
     """
@@ -20,17 +20,17 @@ class LiveText:
 
     @property
     def text(self) -> str:
-        """The text as it is now."""
+        """The text so far."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
     def add(self, piece: str) -> None:
-        """The next piece."""
+        """Add the next piece."""
         self._pieces.append(piece)
         self._changed.set()
 
     def finish(self, text: str | None = None) -> None:
-        """Nothing follows; ``text`` takes the place of the pieces."""
+        """Nothing follows; ``text`` replaces the pieces."""
         if text is not None:
             self._pieces = [text]
         self._ended = True

@@ -1,9 +1,9 @@
-"""From a prompt to a delivered answer: shown while it is being written, taken back when it does not come to an end."""
+"""From a prompt to a delivered answer: shown while it is being written, taken back if it fails."""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
@@ -19,7 +19,9 @@ __all__ = ["AnswerLimits", "Replies", "Said"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """How long an answer may take (seconds), whatever the responder's own limit, and how many characters it has."""
+    """How long an answer may take (seconds), whatever the responder's own limit, and how many characters it may
+    have.
+    """
 
     seconds: float = 600.0
     characters: int = 50_000
@@ -32,31 +34,32 @@ class Said(NamedTuple):
     sent: SentMessage
 
 
+@dataclass(eq=False, slots=True)
 class Replies:
-    """Lets a responder answer and hands the answer to the bus."""
+    """Lets a responder answer and gives the answer to the bus."""
 
-    def __init__(self, responder: Responder, bus: MessageBus, limits: AnswerLimits, *, stream: bool) -> None:
-        self._responder: Responder = responder
-        self._bus: MessageBus = bus
-        self._limits: AnswerLimits = limits
-        self._stream: bool = stream
+    responder: Responder
+    bus: MessageBus
+    limits: AnswerLimits
+    _: KW_ONLY
+    stream: bool
 
     async def reply(self, message: OutboundMessage, prompt: Prompt) -> Said | None:
         """Fill ``message`` with the answer and deliver it. None when there is none.
 
-        Raises WithheldError when it may not be sent, ResponderError, DeliveryError and PlatformError; then nothing
-        stands in the chat.
+        Raises WithheldError when it may not be sent, ResponderError, DeliveryError and PlatformError; then nothing is
+        left in the chat.
         """
         text = LiveText()
         sending: asyncio.Task[SentMessage] | None = None
         try:
-            async with aclosing(_pieces(self._responder, prompt, self._limits)) as said:
+            async with aclosing(_pieces(self.responder, prompt, self.limits)) as said:
                 async for piece in said:
                     text.add(piece)
-                    if sending is not None and sending.done():  # it failed: nobody shows what is still to come
+                    if sending is not None and sending.done():  # it failed, so nothing further would be shown
                         break
-                    if self._stream and sending is None and text.text.strip():
-                        sending = asyncio.get_running_loop().create_task(self._bus.deliver(message, text))
+                    if self.stream and sending is None and text.text.strip():
+                        sending = asyncio.get_running_loop().create_task(self.bus.deliver(message, text))
             return await self._finish(message, text, sending)
         except BaseException as error:
             await _take_back(text, sending, error)
@@ -72,18 +75,20 @@ class Replies:
             return Said(message, await sending)
         if not whole:
             return None
-        return Said(message, await self._bus.deliver(message))
+        return Said(message, await self.bus.deliver(message))
 
 
 async def _take_back(text: LiveText, sending: "asyncio.Task[SentMessage] | None", error: BaseException) -> None:
-    """Tell whoever shows the text that it is none, and wait until that is done."""
+    """Tell the channel that the text is not an answer, and wait until it is removed."""
     text.fail(error if isinstance(error, TranscriptError) else ResponderError("The answer was interrupted."))
     if sending is not None:
         await asyncio.gather(sending, return_exceptions=True)
 
 
 async def _pieces(responder: Responder, prompt: Prompt, limits: AnswerLimits) -> AsyncGenerator[str]:
-    """The answer as it comes. Raises ResponderError when it is too long, ResponderTimeoutError when it is late."""
+    """The answer as it comes. Raises ResponderError when it is too long, ResponderTimeoutError when it takes
+    too long.
+    """
     deadline = asyncio.get_running_loop().time() + limits.seconds
     answer, length = responder.respond(prompt), 0
     try:

@@ -1,4 +1,4 @@
-"""Keeps agents running: one in a process, or several from one file."""
+"""Runs agents: one in a process, or several from one settings file."""
 
 import asyncio
 import logging
@@ -21,9 +21,9 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Runner:
-    """Runs ``agents`` until ``stop``. They share ``transcript_store``; without one each is a bot of its own.
+    """Runs ``agents`` until ``stop``. They share ``transcript_store``; without one each is an ordinary bot.
 
-    ``grace`` is how many seconds an answer under way may take when the runner stops.
+    ``grace`` is how many seconds running answers may take when the runner stops.
     """
 
     def __init__(
@@ -35,19 +35,19 @@ class Runner:
     ) -> None:
         self.agents: list[HostedAgent] = [HostedAgent(agent, transcript_store) for agent in agents]
         self.connected: list[HostedAgent] = []
-        """The agents that work."""
+        """The agents that are working."""
         self.refused: dict[str, PlatformError] = {}
-        """By name, the agents that the platform does not let in, and why."""
+        """The agents that the platform refused, by name, and why."""
         self.ready: asyncio.Event = asyncio.Event()
         """Set once each agent is connected or refused."""
         self.signal: int | None = None
-        """The signal that ended ``run``, if it was one."""
+        """The signal that ended ``run``, if one did."""
         self._grace: float = grace
         self._stopping: asyncio.Event = asyncio.Event()
         self._hurry: asyncio.Event = asyncio.Event()
 
     def stop(self) -> None:
-        """End ``run`` in an orderly way; the second time, without waiting for answers."""
+        """End ``run`` in an orderly way; the second call does not wait for answers."""
         if self._stopping.is_set():
             self._hurry.set()
         else:
@@ -57,8 +57,8 @@ class Runner:
     async def run(self, *, signals: bool = False) -> None:
         """Connect all agents and work until ``stop``, or with ``signals`` until SIGINT or SIGTERM.
 
-        An agent that the platform refuses is told in the log and left out. Raises PlatformError when that is true of
-        all, other TranscriptError kinds when a channel cannot start, and what ended a part that should not end.
+        An agent that the platform refuses is logged and left out. Raises PlatformError when all are refused, other
+        TranscriptError kinds when a channel cannot start, and what a part raised that ended by itself.
         """
         with _heard(self) if signals else nullcontext():
             try:
@@ -70,7 +70,7 @@ class Runner:
                 await self._end()
 
     async def _start(self) -> None:
-        """Connect all agents at once; what concerns more than one of them ends the others, too."""
+        """Connect all agents at once; a failure that concerns more than one of them ends the others, too."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 for agent in self.agents:
@@ -86,7 +86,7 @@ class Runner:
             await agent.start()
         except PlatformError as error:
             told = self.refused[agent.name] = error.about(agent.label)
-            if len(self.agents) > 1:  # an only one is told by whoever called
+            if len(self.agents) > 1:  # for a single one the caller reports it
                 logger.error("%s %s", told, told.hint)
         else:
             self.connected.append(agent)
@@ -99,7 +99,7 @@ class Runner:
         return PlatformError(f"The platform refused all agents: {names}.", hint="The log says why, for each of them.")
 
     async def _until_stopped(self, *work: "asyncio.Future[Any]") -> None:
-        """Until the first piece of work ends, or ``stop``; raises what it raised."""
+        """Wait for the first piece of work to end, or for ``stop``; raises what the work raised."""
         stop = asyncio.ensure_future(self._stopping.wait())
         try:
             done, _ = await asyncio.wait([stop, *work], return_when=asyncio.FIRST_COMPLETED)
@@ -111,7 +111,7 @@ class Runner:
             await asyncio.gather(stop, *work, return_exceptions=True)
 
     async def _end(self) -> None:
-        """Stop all agents; a second ``stop`` breaks off what they still do."""
+        """Stop all agents; a second ``stop`` cancels what they are still doing."""
         ending = asyncio.gather(*(agent.stop(self._grace) for agent in self.agents))
         hurry = asyncio.ensure_future(self._hurry.wait())
         await asyncio.wait([ending, hurry], return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,7 @@
-"""All that a database of rooms contains: compared with another one's, and copied into it, whatever their dialects.
+"""Comparing the content of two databases, and copying it from one to the other, whatever their dialects.
 
-Rows are written one after the other: a table with a column that must be unique, besides its key, could not be copied
-where two rows have changed places. No room has one whose values do so.
+Rows are written one after the other. A table with a unique column besides its key could not be copied if two rows had
+swapped values in it; no table of ours has such values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ class Contents:
 
 
 def contents(db: Sql, schema: Schema) -> Contents:
-    """What a database holds."""
+    """The content of a database."""
     digest, count, begun = b"", 0, False
     for number, (table, key) in enumerate(schema.tables.items()):
         for row in _rows(db, table, key):
@@ -44,25 +44,25 @@ def contents(db: Sql, schema: Schema) -> Contents:
 
 
 def lacking(source: Sql, target: Sql, schema: Schema) -> int:
-    """How many rows of the source are not the same in the target."""
+    """How many rows of the source are missing or different in the target."""
     pairs = (pair for table, key in schema.tables.items() for pair in _differing(source, target, table, key))
     return sum(row is not None for row, _ in pairs)
 
 
 def numbers(db: Sql, schema: Schema) -> dict[str, int]:
-    """The highest number that each table has given to a row by now; 0 where rows have none."""
+    """The highest row number that each table has assigned; 0 for tables without row numbers."""
     return {table: max(db.last_number(table), _last(db, table, key)) for table, key in schema.tables.items()}
 
 
 def newer(db: Sql, schema: Schema, before: Mapping[str, int]) -> int:
-    """How many rows have got their number after those that ``numbers`` told then."""
+    """How many rows were numbered after ``before``, an earlier result of ``numbers``."""
     told = [(table, key[0], before.get(table, 0)) for table, key in schema.tables.items() if _last(db, table, key)]
     counted = [db.execute(f"SELECT count(*) FROM {table} WHERE {key} > ?", (last,)) for table, key, last in told]
     return sum(rows.fetchone()[0] for rows in counted)
 
 
 def copy(source: Sql, target: Sql, schema: Schema) -> int:
-    """Let the target hold what the source does, and nothing else. Returns how many rows were written or removed."""
+    """Make the target's content equal to the source's. Returns how many rows were written or removed."""
     removed = {table: _remove(source, target, table, key) for table, key in reversed([*schema.tables.items()])}
     changes = {table: _write(source, target, table, key) for table, key in schema.tables.items()}
     for index, (table, texts) in schema.texts.items():
@@ -76,8 +76,8 @@ def copy(source: Sql, target: Sql, schema: Schema) -> int:
 
 @dataclass(slots=True)
 class _Change:
-    """``count`` rows were written. ``is_old`` when one of them had been there, or has a number below the last one that
-    was, which is ``before``.
+    """``count`` rows were written. ``is_old``: one of them existed before, or has a number below ``before``, the last
+    one so far.
     """
 
     before: int
@@ -105,7 +105,7 @@ def _write(source: Sql, target: Sql, table: str, key: Sequence[str]) -> _Change:
 
 
 def _last(db: Sql, table: str, key: Sequence[str]) -> int:
-    """The highest number of a row; 0 where rows have no numbers."""
+    """The highest row number; 0 when rows have no numbers."""
     found = db.execute(f"SELECT max({key[0]}) FROM {table}").fetchone()[0]
     return found if isinstance(found, int) else 0
 
@@ -124,7 +124,7 @@ def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
 
 
 def _differing(source: Sql, target: Sql, table: str, key: Sequence[str]) -> Iterator[_Pair]:
-    """Each row that is not the same in both, as it is here and there; None where it is not. In the order of the key."""
+    """Each row that differs, as it is here and there; None where it is missing. In key order."""
     ours, theirs = _rows(source, table, key), _rows(target, table, key)
     row, other = next(ours, None), next(theirs, None)
     while row is not None or other is not None:
@@ -139,7 +139,7 @@ def _differing(source: Sql, target: Sql, table: str, key: Sequence[str]) -> Iter
 
 
 def _rows(db: Sql, table: str, key: Sequence[str]) -> Iterator[Row]:
-    """All rows in the order of the key, page by page: texts are in the order of their bytes in both dialects."""
+    """All rows in key order, page by page. Both dialects order texts by their bytes."""
     columns, marks = ", ".join(key), ", ".join("?" * len(key))
     order = f"ORDER BY {columns} LIMIT {_PAGE}"
     page = db.execute(f"SELECT * FROM {table} {order}").fetchall()
@@ -154,6 +154,6 @@ def _key(row: Row | None, key: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _spelled(row: Row) -> bytes:
-    """A row as bytes; PostgreSQL keeps no NUL."""
+    """A row as bytes; without NUL, which PostgreSQL cannot store."""
     values = [value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row]
     return msgspec.msgpack.encode(values)

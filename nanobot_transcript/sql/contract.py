@@ -1,6 +1,6 @@
-"""What rooms may do with a database: statements inside of a transaction, and rows by the names of their columns.
+"""What other rooms may do with a database: run statements within a transaction, and read rows by column name.
 
-Statements are SQLite's; another dialect translates what differs. Parameters stand as ``?`` or ``:name``.
+Statements are SQLite's; other dialects translate them. Parameters are written ``?`` or ``:name``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +15,9 @@ Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 
 
 class SqliteText(str):
-    """A statement that SQLite alone understands. ``elsewhere`` is said in its place; nothing, where it is empty."""
+    """A statement that only SQLite understands. ``elsewhere`` is used in other dialects; nothing is run if it
+    is empty.
+    """
 
     __slots__ = ("elsewhere",)
 
@@ -28,7 +30,7 @@ class SqliteText(str):
 
 
 class Row(Protocol):
-    """One row: its values by the names or the places of the columns."""
+    """One row: its values by name or position of the columns."""
 
     def __getitem__(self, column: str | int, /) -> Any: ...
 
@@ -42,7 +44,7 @@ class Row(Protocol):
 
 
 class Rows(Protocol):
-    """What a statement gives, read as it is asked for. Close what is not read to its end."""
+    """The result of a statement, read on demand. Close it if you do not read it to the end."""
 
     @property
     def rowcount(self) -> int:
@@ -52,20 +54,20 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
     def fetchone(self) -> Any:
-        """The next row; None behind the last."""
+        """The next row; None after the last."""
         ...
 
     def fetchall(self) -> list[Any]:
-        """All that are left."""
+        """All remaining rows."""
         ...
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Read no more."""
         ...
 
 
 class Sql(Protocol):
-    """A database within a call of ``read`` or ``write``; not to be kept."""
+    """A database within a call of ``read`` or ``write``; do not keep it."""
 
     def execute(self, statement: str, parameters: Parameters = (), /) -> Rows:
         """One statement."""
@@ -76,25 +78,25 @@ class Sql(Protocol):
         ...
 
     def insert(self, statement: str, parameters: Parameters = ()) -> int:
-        """Insert one row; the number that the database has given it."""
+        """Insert one row; returns the number that the database assigned to it."""
         ...
 
     def index(self, index: str, rows: str, parameters: Parameters = ()) -> None:
-        """Let rows be found by their words: ``rows`` is a statement that gives, of each, its number and then a text for
-        each column of an FTS5 table, as ``Schema.words`` wants it. In SQLite triggers have done that already.
+        """Index rows for word search: ``rows`` is a statement that returns for each row its number and then a text for
+        each column of an FTS5 table, as ``Schema.words`` expects. In SQLite triggers have done that already.
         """
         ...
 
     def index_anew(self, index: str, rows: str, parameters: Parameters = ()) -> None:
-        """Let these rows be found by their words, and no others. In SQLite, too."""
+        """Rebuild the index from these rows, and no others. In SQLite, too."""
         ...
 
     def last_number(self, table: str) -> int:
-        """The highest number that a table has given to a row; 0 where it has given none."""
+        """The highest row number that a table has assigned; 0 if none."""
         ...
 
     def number_behind(self, table: str, number: int) -> None:
-        """Let a table give higher numbers only, from now on. One that gives none stays as it is."""
+        """Make a table assign only higher numbers from now on. Does nothing for a table without row numbers."""
         ...
 
 
@@ -103,35 +105,35 @@ class Database(Protocol):
 
     @property
     def row_errors(self) -> tuple[type[Exception], ...]:
-        """What ``Sql`` raises for a value or row that is not taken. The transaction may go on after ``ROLLBACK TO`` a
-        savepoint.
+        """What ``Sql`` raises for a value or row that is not accepted. The transaction can continue after ``ROLLBACK
+        TO`` a savepoint.
         """
         ...
 
     def read(self, work: Callable[[Sql], _T], missing: _T) -> _T:
-        """What ``work`` finds; ``missing`` where there is no database yet. Creates nothing."""
+        """The result of ``work``; ``missing`` when there is no database yet. Creates nothing."""
         ...
 
     def read_at_once(self, work: Callable[[Sql], _T], missing: _T) -> _T:
-        """The same, for a ``work`` of several statements: it sees everything as it is at one moment."""
+        """The same for ``work`` with several statements, which sees everything as it is at one moment."""
         ...
 
     def write(self, work: Callable[[Sql], _T]) -> _T:
-        """``work`` as one transaction that sees and changes everything at once, kept when this returns. When it raises,
-        nothing was changed.
+        """Run ``work`` as one transaction that sees and changes everything at once, durable when this returns. If it
+        raises, nothing was changed.
         """
         ...
 
     def edition(self) -> int | None:
-        """Another number whenever another process has changed something; None while there is no database."""
+        """Changes whenever another process has changed something; None while there is no database."""
         ...
 
     def identity(self) -> object:
-        """Tells this database from one that was begun anew in its place; None while there is none."""
+        """Changes when the database is replaced by a new one; None while there is none."""
         ...
 
     def size(self) -> int:
-        """The bytes that it takes; 0 while there is none."""
+        """Its size in bytes; 0 while there is none."""
         ...
 
     def damage(self) -> str:
@@ -139,11 +141,11 @@ class Database(Protocol):
         ...
 
     def settle(self) -> None:
-        """Let nothing that was removed stay anywhere beside it."""
+        """Leave no copy of removed data anywhere beside the database."""
         ...
 
     def close(self) -> None:
-        """Release what is open; it is opened again when it is needed."""
+        """Release what is open; it opens again when needed."""
         ...
 
 
@@ -152,14 +154,18 @@ class Schema:
     """What a database holds.
 
     ``migrations`` are the statements that lead from each version to the next.
-    ``functions`` are known to SQLite's migrations and triggers: (number of arguments, function) by name; they depend on
-    their arguments alone. ``words`` says of each FTS5 table, by name, what makes of a column's value the text of which
-    its words are: all columns but the last are searched together, and the last one holds a single word.
-    ``tables`` are those that hold something of their own, each with the columns of its key: those first whose rows
-    others name, and first of all the one without which there is nothing. ``texts`` says of each FTS5 table of which of
-    them it is, and how to ask for what ``Sql.index`` wants of its rows behind a number.
-    With ``set_aside`` a file that cannot be read is kept under another name and an empty one takes its place; without
-    it every call raises StoreUnavailableError with the hint ``mending``.
+
+    ``functions`` are available in SQLite's migrations and triggers: (number of arguments, function) by name; they must
+    depend only on their arguments. ``words`` gives for each FTS5 table, by name, a function from a column's value to
+    the text whose words are indexed: all columns but the last are searched together, and the last one holds a single
+    word.
+
+    ``tables`` are those with data of their own, each with its key columns: referenced tables before those that refer to
+    them, and first of all the one without which there is nothing. ``texts`` tells for each FTS5 table which of them it
+    indexes, and the statement for ``Sql.index`` over rows behind a number.
+
+    With ``set_aside`` an unreadable file is kept under another name and replaced by an empty one; without it every call
+    raises StoreUnavailableError with the hint ``mending``.
     """
 
     migrations: Sequence[Sequence[str]]

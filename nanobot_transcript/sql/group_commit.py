@@ -1,5 +1,5 @@
-"""Group commit: what arrives while a transaction is written shares the next one, so that a burst waits for the disk
-only a few times. What was committed is told in that order, whoever still waits for it.
+"""Group commit: work that arrives while a transaction is being written shares the next one, so that a burst waits for
+the disk only a few times. Results are reported in the order of the commits, even when the caller is gone.
 """
 
 import asyncio
@@ -16,23 +16,25 @@ __all__ = ["GroupCommit", "OneByOneError", "Then"]
 logger = logging.getLogger(__name__)
 
 _ROUNDS: Final = 6
-"""Rounds of the event loop in which what has arrived already joins a transaction: a burst comes on several sockets."""
+"""Rounds of the event loop to wait for more work before a transaction, because a burst comes on several sockets."""
 
 _PASSES: Final = 5
-"""How often more may come before it is written down all the same."""
+"""How often more work may delay a transaction before it is written anyway."""
 
 _OF_A_WORK: Final = (TranscriptError, ValueError, OverflowError)
-"""Errors that are a work's own, and no reason for the others of its transaction to fail; beside the database's
-``row_errors``."""
+"""Errors that, like the database's ``row_errors``, concern only the work that raised them, not its whole
+transaction.
+"""
 
 
 class OneByOneError(ValueError):
-    """Works that cannot be done at once."""
+    """These works cannot be done together."""
 
 
 Then: TypeAlias = Callable[[Sequence[Any]], None]
-"""Called with the outcomes on the event loop, each a result that is on the disk or an error, in the order of the file:
-before anybody who waits for them goes on, and also when nobody does any more."""
+"""Called on the event loop with the outcomes in commit order, each a durable result or an error: before the callers
+that wait for them continue, and even when they are gone.
+"""
 
 _Result = TypeVar("_Result")
 _Work: TypeAlias = Callable[[Sql], Any]
@@ -47,10 +49,10 @@ class _Job(NamedTuple):
 
 
 class GroupCommit:
-    """What one process writes to one file, in the order in which it was asked for. For one event loop.
+    """The writes of one process to one file, in the order of the calls. For one event loop.
 
-    An error of a work's own (one of ours, or a value or row that the database does not take) undoes that work alone;
-    any other undoes all that shared its transaction.
+    An error of a single work (one of ours, or a value or row that the database does not accept) undoes that work alone;
+    any other error undoes everything that shared its transaction.
     """
 
     def __init__(self, database: Database) -> None:
@@ -60,7 +62,7 @@ class GroupCommit:
         self._writing: asyncio.Task[None] | None = None
 
     async def write(self, work: Callable[[Sql], _Result], then: Then | None = None) -> _Result:
-        """The result of ``work``, once it is on the disk. It happens also when whoever waits here is cancelled."""
+        """The result of ``work``, once it is durable. It is done even when the waiting caller is cancelled."""
         (outcome,) = await self.write_all([work], then)
         if isinstance(outcome, Exception):
             raise outcome
@@ -69,9 +71,10 @@ class GroupCommit:
     async def write_all(
         self, works: Sequence[_Work], then: Then | None = None, at_once: _AtOnce | None = None
     ) -> Sequence[Any]:
-        """The results, once they are on the disk. Each work succeeds or fails by itself: then its error is there.
+        """The results, once they are durable. Each work succeeds or fails by itself; a failed one gives its error.
 
-        ``at_once`` does all of them and gives their results; it raises OneByOneError where that is not possible.
+        ``at_once`` does all of them together and returns their results; it raises OneByOneError when that is not
+        possible.
         """
         done: asyncio.Future[Sequence[Any]] = asyncio.get_running_loop().create_future()
         self._jobs.append(_Job(works, at_once, then, done))
@@ -86,11 +89,11 @@ class GroupCommit:
             outcomes = await self._outcomes(jobs)
             for job, outcome in zip(jobs, outcomes, strict=True):
                 _call(job.then, outcome)
-                if not job.done.done():  # else who asked has gone; what was written stays
+                if not job.done.done():  # cancelled meanwhile; what was written stays
                     job.done.set_result(outcome)
 
     async def _gather(self) -> None:
-        """Let the rest of a burst come, as long as there is more of it each time."""
+        """Wait for the rest of a burst, as long as each round brings more."""
         for _ in range(_PASSES):
             before = len(self._jobs)
             for _ in range(_ROUNDS):
@@ -117,7 +120,7 @@ def _all_of(connection: Sql, job: _Job, of_a_work: tuple[type[Exception], ...]) 
 
 
 def _tried(connection: Sql, work: _Work, of_a_work: tuple[type[Exception], ...]) -> Any:
-    """What it gives, or the error of its own; nothing of the work stays then."""
+    """The result of a work, or its own error; then nothing of it stays."""
     connection.execute("SAVEPOINT work")
     try:
         outcome = work(connection)
@@ -133,4 +136,4 @@ def _call(then: Then | None, outcomes: Sequence[Any]) -> None:
         if then is not None:
             then(outcomes)
     except Exception:
-        logger.exception("what is kept could not be told")
+        logger.exception("a callback after a commit failed")

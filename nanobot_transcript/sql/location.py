@@ -1,4 +1,6 @@
-"""Where a room's tables are: files in a folder, or a database that many machines reach. Rooms do not know which."""
+"""Where a room's tables are: files in a folder, or a database shared by many machines. Rooms do not need to
+know which.
+"""
 
 import json
 import time
@@ -18,14 +20,14 @@ __all__ = ["Shelf"]
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """What a room keeps lies in ``folder``; its tables do so only where there is no ``engine``."""
+    """A room's own place: files in ``folder``; its tables, too, unless there is an ``engine``."""
 
     folder: Path
     engine: "Engine | None" = None
 
     @staticmethod
     def at(folder: Path, address: str | None) -> "Shelf":
-        """The shelf of another process, by its ``address``."""
+        """The shelf of another process, from its ``address``."""
         if address is None:
             return Shelf(folder)
         from nanobot_transcript.sql.postgres.address import DatabaseAddress
@@ -35,16 +37,16 @@ class Shelf:
 
     @property
     def address(self) -> str | None:
-        """One line that tells another process where the tables are; None where in the folder. May hold a password."""
+        """One line that tells another process where the tables are; None for the folder. May contain a password."""
         return None if self.engine is None else json.dumps(asdict(self.engine.place))
 
     @property
     def is_remote(self) -> bool:
-        """Whether a call waits for a network."""
+        """True when a call waits for a network."""
         return self.engine is not None
 
     def where(self, file: str) -> str:
-        """For a person: where the tables lie that would be in this file of the folder."""
+        """Where the tables are that a folder has in this file, as people write it."""
         return str(self.folder / file) if self.engine is None else self.engine.place.name
 
     @property
@@ -62,10 +64,10 @@ class Shelf:
         busy: float,
         make_folders: Callable[[], None] | None = None,
     ) -> Database:
-        """The database of this name; in a folder its ``file``, opened under the ``lock`` file when it is first asked.
+        """The database of this name; in a folder its ``file``, created under the ``lock`` file on first use.
 
-        ``busy`` bounds (seconds) the wait for another process's transaction. ``make_folders`` makes what lies above the
-        folder and the lock's. May be used from any thread and after a fork.
+        ``busy`` (seconds) bounds the wait for another process's transaction. ``make_folders`` creates the folders above
+        the file and the lock. May be used from any thread and after a fork.
         """
         if self.engine is None:
             path = self.folder / file

@@ -1,4 +1,4 @@
-"""A database that is away for now: its connections say so in the log, once, and everybody else need not."""
+"""An outage of the database: its connections log it once, so that everybody else need not."""
 
 import logging
 
@@ -12,5 +12,7 @@ class AwayError(StoreUnavailableError):
 
 
 def level_of(error: TranscriptError, usual: int) -> int:
-    """The level (of ``logging``) at which whoever goes on without what failed says so."""
+    """The ``logging`` level for a caller that continues without what failed: lower during an outage, which is logged
+    already.
+    """
     return logging.DEBUG if isinstance(error, AwayError) else usual

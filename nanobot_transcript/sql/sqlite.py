@@ -1,7 +1,7 @@
-"""One SQLite file that all processes share: opened safely, migrated once, with typed errors.
+"""One SQLite file shared by all processes: opened safely, migrated once, with typed errors.
 
-SQLite and not files of our own, wherever something has to be found by more than one key and changes hands between
-processes: that is a transaction, and SQLite's survive a kill at any instruction.
+SQLite is used instead of our own files wherever data is found by more than one key and passed between processes: that
+needs transactions, and SQLite's survive a kill at any instruction.
 """
 
 import logging
@@ -85,7 +85,7 @@ class _Statements:
         return 0 if found is None else found[0]
 
     def number_behind(self, table: str, number: int) -> None:
-        """See ``Sql.number_behind``. Without AUTOINCREMENT, a table goes on behind the highest that there is."""
+        """See ``Sql.number_behind``. Without AUTOINCREMENT, a table continues after its highest row."""
         self.execute(_NUMBERS, (table,))
         self.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (number, table))
 
@@ -93,8 +93,8 @@ class _Statements:
 class SqliteDatabase:
     """``Database`` in the file ``path``, opened under the lock file ``lock``.
 
-    ``busy`` bounds (seconds) the wait for another process's transaction. ``make_folders`` makes what lies above the
-    file's own folder and the lock's. May be used from any thread and after a fork.
+    ``busy`` (seconds) bounds the wait for another process's transaction. ``make_folders`` creates the folders above the
+    file and the lock. May be used from any thread and after a fork.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class SqliteDatabase:
         return found.st_dev, found.st_ino
 
     def size(self) -> int:
-        """See ``Database.size``: of the file, and of those beside it."""
+        """See ``Database.size``: of the file, its WAL and its shared memory."""
         size = 0
         for side in _SIDES:
             with suppress(OSError):
@@ -163,7 +163,7 @@ class SqliteDatabase:
         return "" if said == "ok" else str(said)
 
     def settle(self) -> None:
-        """See ``Database.settle``: what was written is carried into the file itself."""
+        """See ``Database.settle``: a checkpoint moves the WAL into the file itself."""
         self._run(lambda found: found.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [], create=False)
 
     def write(self, work: Callable[[Sql], _T]) -> _T:
@@ -180,7 +180,7 @@ class SqliteDatabase:
                 raise
             return result
 
-        # Only a reading `_run` answers with what is given for a missing file.
+        # Only with ``create=False`` does `_run` return ``missing``.
         return self._run(transaction, None, create=True)  # type: ignore[return-value]
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ class SqliteDatabase:
                 if self._opened_as[0] == os.getpid():
                     self._connection.close()
                 else:
-                    _of_parents.append(self._connection)  # a forked child must not touch it, not even to close it
+                    _of_parents.append(self._connection)  # a forked child must not touch it, not even close it
             self._connection = self._opened_as = None
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], missing: _T, *, create: bool) -> _T:
@@ -208,7 +208,7 @@ class SqliteDatabase:
                 raise self._typed(error) from error
 
     def _open(self, *, create: bool) -> sqlite3.Connection | None:
-        """The connection to the file that lies there now, opened by this process."""
+        """The connection to the file that is there now, opened by this process."""
         found = self._identity()
         if self._connection is not None and found is not None and found == self._opened_as:
             return self._connection
@@ -224,7 +224,7 @@ class SqliteDatabase:
         return self._connection
 
     def _identity(self) -> tuple[int, int, int] | None:
-        """Process, device and inode. Raises UnsafePathError for links and foreign kinds of file."""
+        """Process, device and inode. Raises UnsafePathError for links and foreign kinds of files."""
         identity = None
         for side in reversed(_SIDES):
             path = f"{self.path}{side}"
@@ -251,7 +251,8 @@ class SqliteDatabase:
             store_error(error, str(self._folder))
 
     def _create_if_missing(self) -> None:
-        # Never opened by us when it exists: closing it would drop the locks that SQLite holds on it in this process.
+        # Never open an existing file ourselves: POSIX drops all fcntl locks of a process on a file, including SQLite's,
+        # when any descriptor of it is closed.
         try:
             os.close(to_create(self.path))
         except FileExistsError:
@@ -278,9 +279,9 @@ class SqliteDatabase:
         for name, (arguments, function) in self._schema.functions.items():
             connection.create_function(name, arguments, function, deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut, too
+        connection.execute("PRAGMA synchronous=FULL")  # accepted data survives a power cut, too
         connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA secure_delete=ON")  # what is removed does not stay in unused pages
+        connection.execute("PRAGMA secure_delete=ON")  # removed data does not stay in unused pages
         if version == len(migrations):
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -291,13 +292,13 @@ class SqliteDatabase:
         connection.execute("COMMIT")
 
     def _heal(self, error: sqlite3.Error) -> bool:
-        """Move a file that cannot be read aside, for a person; False when that is not what is wrong."""
+        """Move an unreadable file aside, for a person to look at; False when the problem is another one."""
         if _code(error) not in _DAMAGED or not self._schema.set_aside:
             return False
         self.close()
         with exclusive(self._lock, _OPENING, f"mending {self.path.name}"):
             if self._is_sound():
-                return _code(error) != sqlite3.SQLITE_ERROR  # another process has healed it meanwhile
+                return _code(error) != sqlite3.SQLITE_ERROR  # another process has replaced it meanwhile
             self._move_aside()
         return True
 
@@ -325,7 +326,9 @@ class SqliteDatabase:
                 continue
             except OSError as error:
                 store_error(error, str(self.path))
-        logger.warning("%s cannot be read; it is kept as %s.broken-%d", self.path, self.path.name, number)
+        logger.warning(
+            "%s cannot be read; it is kept as %s.broken-%d and a new one is started", self.path, self.path.name, number
+        )
 
     def _typed(self, error: sqlite3.Error) -> StoreError:
         code, sentence = _code(error), f"{self.path}: {error}."
@@ -345,7 +348,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def peek(path: Path, statement: str, missing: Any) -> Any:
-    """The first value that a statement finds in a file as it is: without its lock, its migrations or its mending.
+    """The first value that a statement returns from a file as it is: without lock, migrations or repair.
 
     ``missing`` when it cannot be read.
     """

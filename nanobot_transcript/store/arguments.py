@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from nanobot_transcript.entry import Entry, EntryFields, Op, well_formed
+from nanobot_transcript.entry import OPTIONAL_FIELDS, Entry, Op, well_formed
 from nanobot_transcript.errors import InvalidEntryError
 
 __all__ = ["clean_id", "entry", "key", "looks_like_seconds", "op", "timestamp"]
 
 _SURELY_MS, _SURELY_MS_TO = 10**11, 10**18
-_FIELDS = frozenset(EntryFields.__annotations__)
 
 
 def key(session_key: str) -> str:
@@ -71,9 +70,9 @@ def op(
 
 
 def timestamp(value: float | str | None, now: int) -> float:
-    """Milliseconds from a number or a numeric string, else ``now``: the time of arrival orders the message then.
+    """Milliseconds from a number or a numeric string, else ``now``: then the time of arrival orders the message.
 
-    What looks like seconds (September 2001 to the year 5138) is not taken for milliseconds of 1970.
+    A value that looks like seconds (September 2001 to the year 5138) is not taken for milliseconds in 1970.
     """
     try:
         number = float(now if value is None else value)
@@ -91,9 +90,9 @@ def looks_like_seconds(number: float) -> bool:
 
 def _add(line: dict[str, Any], fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
-        if name not in _FIELDS:
+        if name not in OPTIONAL_FIELDS:
             raise InvalidEntryError(
-                f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(_FIELDS))}."
+                f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(OPTIONAL_FIELDS))}."
             )
         if value is not None and value != [] and value != {}:
             line[name] = _ids(value) if name == "message_ids" else value
@@ -110,7 +109,7 @@ def clean_id(value: object) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        # The index keeps its own marks under names that begin with NUL, as no platform's ids do.
+        # Keys of the index that begin with NUL are its own marks; no id from outside may look like one.
         return well_formed(value).replace("\0", "\u2400")
     if isinstance(value, int):
         return str(value)

@@ -25,11 +25,11 @@ _SCAN_PAGE: Final = 500
 class AsyncGroupTranscriptStore:
     """``GroupTranscriptStore`` for code on an event loop: the same names, awaited.
 
-    Appends, and small reads, run in place (microseconds) where the backend does not wait for a disk or a network with
-    them; everything else runs in a thread. A lock that another process holds is waited for 0.2 s unless ``max_wait``
-    says otherwise, because the whole loop waits.
+    Appends and small reads run in place (microseconds) where the backend waits for neither disk nor network; everything
+    else runs in a thread. A lock that another process holds is waited for 0.2 s unless ``max_wait`` says otherwise,
+    because the whole loop waits with it.
 
-    ``fallback`` asks the platform for what no process of this store has heard: the first time a chat is used, and
+    ``fallback`` asks the platform for messages that no process of this store has heard: when a chat is first used, and
     after ``missed``. ``recent`` and ``get_recent`` wait for it for a few seconds; ``get_recent`` of the plain store
     only starts it.
     """
@@ -153,10 +153,10 @@ class AsyncGroupTranscriptStore:
         return await self._read(partial(self.sync.flush, session_key, timeout))
 
     def missed(self, session_key: str, since_ms: float | None = None, heard_ms: float | None = None) -> None:
-        """Say that messages may have passed unheard, as after a reconnect; the fallback is asked for them.
+        """Say that messages may have been missed, as after a reconnect; the fallback is asked for them.
 
         ``since_ms`` is the time of the last message that is known to be complete; by default the newest on record.
-        What was pushed since ``heard_ms`` (our clock; by default now) comes by itself.
+        Messages pushed since ``heard_ms`` (our clock; by default now) arrive without asking.
         """
         if self.gaps is not None:
             self.gaps.missed(session_key, since_ms, heard_ms)
@@ -234,7 +234,7 @@ class AsyncGroupTranscriptStore:
         return await _in_thread(self.sync.verify, session_key)
 
     async def close(self) -> None:
-        """See ``GroupTranscriptStore.close``. Filling that is under way is given up."""
+        """See ``GroupTranscriptStore.close``. A gap that is being filled is abandoned."""
         if self.gaps is not None:
             await self.gaps.close()
         await _in_thread(self.sync.close)
@@ -256,7 +256,7 @@ class AsyncGroupTranscriptStore:
 
 
 async def _in_thread(call: "Callable[_P, _T]", *args: "_P.args", **kwargs: "_P.kwargs") -> "_T":
-    # asyncio is two thirds of what importing this package would cost; who awaits this has it already.
+    # asyncio would be two thirds of the cost of importing this package; whoever awaits this has it loaded already.
     import asyncio
 
     return await asyncio.to_thread(call, *args, **kwargs)

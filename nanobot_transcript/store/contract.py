@@ -7,11 +7,12 @@ backend to the same behaviour.
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry, RecentMessage
 
 __all__ = [
+    "DEFAULT_SEGMENT_BYTES",
     "Changes",
     "Chat",
     "FarBackend",
@@ -25,6 +26,9 @@ __all__ = [
     "StoreBackend",
     "VerifyReport",
 ]
+
+DEFAULT_SEGMENT_BYTES: Final = 64 << 20
+"""Size at which a chat's active segment is closed and a new one begun."""
 
 Progress = Callable[[int, int | None], None]
 """Called with (done, total); total is None while unknown."""
@@ -55,7 +59,7 @@ class Chat(NamedTuple):
 class Line(NamedTuple):
     """A line of a transcript as it was written, ops included, and the cursor behind it.
 
-    ``entry`` is None for what no reader is shown: ``flaw`` says that it is a second ``copy``, ``torn`` or ``foreign``.
+    ``entry`` is None for a line that no reader is shown; ``flaw`` says why: a second ``copy``, ``torn`` or ``foreign``.
     """
 
     cursor: str
@@ -66,7 +70,7 @@ class Line(NamedTuple):
 class Standing(NamedTuple):
     """How far a transcript goes: the cursor of its end, its bytes, its last write and its last purge (ms, 0 = never).
 
-    One of which a purge is all that is known has no bytes, and one that cannot be read now no cursor.
+    A chat that was purged and has nothing else has no bytes; one that cannot be read now has no cursor.
     """
 
     session_key: str
@@ -78,8 +82,9 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened to messages: ids of those that were recalled or redacted, all ids of a message sent in parts, and
-    of those that were edited. ``erased``: text may be gone without a word about which, so look every message up.
+    """What happened to messages behind a cursor: ids of the recalled or redacted ones (all ids of a message sent in
+    parts), and of the edited ones. ``erased`` means that text may be gone without a line that says which, so look up
+    every message again.
     """
 
     hidden: AbstractSet[str] = frozenset()
@@ -98,9 +103,9 @@ class Retention:
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What a full reading of one transcript found; ``healed`` says in words what was mended, ``unmended`` what was not.
+    """What a full reading of one transcript found; ``healed`` lists what was repaired, ``unmended`` what was not.
 
-    ``read_only``: nothing may be changed there, so nothing was.
+    ``read_only``: the place may not be written, so nothing was changed.
     """
 
     session_key: str
@@ -118,7 +123,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """True when nothing is left to mend: half lines were never acknowledged and harm nobody."""
+        """True when nothing is left to repair. Torn lines do not count: they were never acknowledged."""
         return not (self.duplicates or self.foreign_lines or self.unmended)
 
 
@@ -140,7 +145,7 @@ class StoreBackend(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, for a person."""
+        """Where it is, as people write it."""
         ...
 
     @property
@@ -150,7 +155,9 @@ class StoreBackend(Protocol):
 
     @property
     def append_blocks(self) -> bool:
-        """The same of ``append``, and of ``apply`` for an edit or a recall. A redact, as all that erases, may wait."""
+        """The same for ``append``, and for ``apply`` of an edit or a recall. Whatever erases text, as a redact, may
+        wait.
+        """
         ...
 
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
@@ -164,8 +171,8 @@ class StoreBackend(Protocol):
         ...
 
     def flush(self, session_key: str, timeout: float) -> bool:
-        """Wait until other processes can read what this one was told that it is recorded; False when ``timeout``
-        seconds were not enough. True at once where they can as soon as ``append`` returns.
+        """Wait until other processes can read what this process has acknowledged as recorded. False when ``timeout``
+        seconds were not enough; True at once where they can read it as soon as ``append`` returns.
         """
         ...
 
@@ -182,8 +189,8 @@ class StoreBackend(Protocol):
         ...
 
     def read_back(self, session_key: str, before: str | None, limit: int) -> Page:
-        """The last entries in file order before a cursor (None = the end), oldest first, folded; the page's cursor
-        stands before them. Fewer than ``limit`` only at the beginning of the transcript.
+        """The last entries in file order before a cursor (None = the end), oldest first, folded; the page's cursor is
+        the place before them. Fewer than ``limit`` only at the beginning of the transcript.
         """
         ...
 
@@ -192,8 +199,8 @@ class StoreBackend(Protocol):
         ...
 
     def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
-        """Entries as they come, ``op`` lines included, without end: from ``after``, or without one from the moment in
-        which the first is asked for. The call itself waits for nothing; InvalidCursorError comes with the first entry.
+        """Entries as they come, ``op`` lines included, without end: from ``after``, or from the moment in which the
+        first one is asked for. The call itself does not wait; InvalidCursorError comes with the first entry.
         """
         ...
 
@@ -202,11 +209,11 @@ class StoreBackend(Protocol):
         ...
 
     def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
-        """Those of the messages that ``get`` would find, by the ids that were asked for."""
+        """The messages that ``get`` would find, keyed by the ids that were asked for."""
         ...
 
     def changes(self, session_key: str, after: str) -> Changes:
-        """What was taken back, erased or edited behind a cursor. Costs little while nothing was."""
+        """What was recalled, erased or edited behind a cursor. Cheap when nothing was."""
         ...
 
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
@@ -226,12 +233,14 @@ class StoreBackend(Protocol):
     ) -> list[MaintenanceReport]:
         """Erase text now: a whole chat, everything of one person, everything older than a time; filters combine.
 
-        ``senders`` are the ids by which the person is known, none for everybody.
+        ``senders`` are all ids of the person; empty means everybody.
         """
         ...
 
     def purged_at(self, session_key: str) -> float:
-        """When something of a chat was last purged (ms), 0 when never: what is older may not come back by itself."""
+        """When something of a chat was last purged (ms), 0 when never: older messages must not be recorded again by
+        themselves.
+        """
         ...
 
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
@@ -239,7 +248,7 @@ class StoreBackend(Protocol):
         ...
 
     def verify(self, session_key: str) -> VerifyReport:
-        """Read everything, heal what can be healed, and say what was found; where nothing may be written, only read."""
+        """Read everything, heal what can be healed and report; where the place may not be written, only read."""
         ...
 
     def close(self) -> None:
@@ -248,37 +257,38 @@ class StoreBackend(Protocol):
 
 
 class FarBackend(StoreBackend, Protocol):
-    """A backend over a network, to which a spool hands on what this process was told that it is recorded.
+    """A backend over a network. A spool hands on to it what this process has already acknowledged as recorded.
 
-    Every call raises StoreUnavailableError when the other side cannot be asked, or does not answer.
+    Every call raises StoreUnavailableError when the other side cannot be reached or does not answer.
     """
 
     @property
     def address(self) -> str:
-        """Where it is, without asking it: the same for all who name it the same way, whoever they are there. It tells
-        records from each other as long as ``identity`` is not known.
+        """Where it is, without asking it: the same for everybody who names it the same way, whatever user they log in
+        as. It tells records apart as long as ``identity`` is not known.
         """
         ...
 
     def identity(self) -> str:
-        """What tells this record from all others for good: the same under another address, after a failover and after
-        a restore; another one for a record that was begun anew. So that no spool is emptied into a wrong record.
+        """Tells this record from all others for good: the same under another address, after a failover and after a
+        restore, and a new one for a record that was created again. It keeps a spool from being emptied into the wrong
+        record.
         """
         ...
 
     def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
-        """Record lines of one chat in this order, messages and ``op`` lines mixed: all of them, or none. For each what
-        ``append`` or ``apply`` would have said, and done: the sender's own words replace what was overheard.
+        """Record lines of one chat in this order, messages and ``op`` lines mixed: all of them, or none. Returns for
+        each what ``append`` or ``apply`` would have, and does what they do: a sender's own words replace what was
+        overheard.
 
-        The same lines may come again, when nobody learned what had become of them, and nothing is written twice. So
-        each has something by which it is known: a message an id, a recall its target, an edit its ``mark`` or that it
-        is its sender's own report. The answers about lines that come again may be False.
+        The same lines may come again when the answer to the first call was lost, and are not written twice. So each
+        line has something to be recognised by: a message an id, a recall its target, an edit its ``mark`` or the fact
+        that it is its sender's own report. Answers for repeated lines may be False.
 
-        Each line has ``rts``, the time of receipt (ms) by a clock that says ``clock_ms`` now. That is only good for how
-        long ago it was: clocks differ. What was received before a purge is not to undo it: of each line there stays
-        what ``Purged.left_of`` leaves, for each purge of the chat since, and of an edit nothing when there was one and
-        its message is not on record. Nothing left is answered False. The moment from which one reckons back is the
-        beginning of the call, before any lock is waited for.
+        Each line has ``rts``, the time of receipt (ms) by a clock that says ``clock_ms`` now. Clocks of hosts differ,
+        so only the age of a line counts, reckoned back from the beginning of the call, before any lock is waited for.
+        Lines received before a purge must not undo it: ``Purged.left_of`` decides what stays of each, and an edit whose
+        message is not on record is dropped. A line of which nothing is left is answered False.
 
         Raises InvalidEntryError when one of the lines can never be recorded; then none is.
         """

@@ -1,4 +1,4 @@
-"""The front door of a transcript store for plain code; ``async_front`` has the one for code on an event loop."""
+"""The store's front door for plain code; ``async_front`` is the one for code on an event loop."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from math import isfinite
@@ -11,6 +11,7 @@ from nanobot_transcript.errors import InvalidEntryError
 from nanobot_transcript.files.access import refuse_address
 from nanobot_transcript.store import arguments
 from nanobot_transcript.store.contract import (
+    DEFAULT_SEGMENT_BYTES,
     Changes,
     Chat,
     Hit,
@@ -20,7 +21,7 @@ from nanobot_transcript.store.contract import (
     StoreBackend,
     VerifyReport,
 )
-from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.jsonl.backend import FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 
@@ -36,9 +37,9 @@ class GroupTranscriptStore:
     """The shared record of group chats: every process appends to it and reads from it.
 
     ``base_dir`` defaults to ``~/.nanobot/transcripts``. ``fsync`` is ``never`` (the operating system writes within
-    seconds; a power cut may cost them, a crash of the process costs nothing), ``always`` (every acknowledged entry is
-    on the disk) or ``interval`` (at most ``fsync_interval`` seconds of entries are at risk). A session key may be any
-    string; two different keys never share a file. Raises ConfigError for the address of a database.
+    seconds; a power cut may lose those seconds, a crash of the process loses nothing), ``always`` (every acknowledged
+    entry is on the disk) or ``interval`` (at most ``fsync_interval`` seconds of entries are at risk). A session key may
+    be any string; two different keys never share a file. Raises ConfigError for the address of a database.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class GroupTranscriptStore:
         )
         self.members: MemberDirectory = members or FileMembers(self.base_dir)
         self.on_read: Callable[[str], object] | None = None
-        """Told the session key of each ``get_recent``; the asynchronous door starts filling gaps from it."""
+        """Called with the session key of each ``get_recent``; the asynchronous front starts filling gaps on it."""
 
     @property
     def place(self) -> str:
@@ -120,7 +121,7 @@ class GroupTranscriptStore:
         *,
         max_wait: float | None = None,
     ) -> bool:
-        """Hide the message ``target`` for good, also when it arrives only later. False if it was hidden before."""
+        """Hide the message ``target`` for good, even when it only arrives later. False if it was hidden before."""
         op = arguments.op("recall", target, "", sender, timestamp_ms, {})
         return self.backend.apply(arguments.key(session_key), op, max_wait)
 
@@ -142,7 +143,7 @@ class GroupTranscriptStore:
 
     def flush(self, session_key: str, timeout: float) -> bool:
         """Wait until every process can read what was recorded here in this chat; False when that took longer than
-        ``timeout`` seconds. Files never have to be waited for.
+        ``timeout`` seconds. A store in files never has to wait.
         """
         return self.backend.flush(arguments.key(session_key), timeout)
 
@@ -159,26 +160,26 @@ class GroupTranscriptStore:
     def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
         """Full entries in file order from a cursor (None = the beginning) and the next cursor.
 
-        After a purge it goes on at the next surviving entry. Raises InvalidCursorError for a foreign string.
+        After a purge it continues at the next surviving entry. Raises InvalidCursorError for a foreign string.
         """
         return self.backend.read(arguments.key(session_key), after, limit)
 
     def read_back(self, session_key: str, before: str | None = None, limit: int = 100) -> Page:
         """The last entries in file order before a cursor (None = the end), oldest first, and the cursor before them.
 
-        Fewer than ``limit`` come at the beginning of the transcript only. Raises InvalidCursorError for a foreign
-        string.
+        Fewer than ``limit`` only at the beginning of the transcript. Raises InvalidCursorError for a foreign string.
         """
         return self.backend.read_back(arguments.key(session_key), before, limit)
 
     def end(self, session_key: str) -> str:
-        """The cursor behind the last entry: what is read from it is new since now."""
+        """The cursor behind the last entry: reading from it gives what is new from now on."""
         return self.backend.end(arguments.key(session_key))
 
     def follow(self, session_key: str, after: str | None = None) -> AsyncGenerator[Entry, None]:
-        """Entries from any process as they come, without end; ``op`` lines (edit, recall, redact) come as they are.
+        """Entries from any process as they come, without end; ``op`` lines (edit, recall, redact) are passed on
+        unchanged.
 
-        ``after`` is a cursor; None means from the moment in which the first entry is asked for.
+        ``after`` is a cursor; None starts at the moment in which the first entry is asked for.
         """
         return self.backend.follow(arguments.key(session_key), after)
 
@@ -193,14 +194,14 @@ class GroupTranscriptStore:
         return self.backend.get_many(arguments.key(session_key), wanted)
 
     def changes(self, session_key: str, after: str) -> Changes:
-        """What was recalled, redacted, purged or edited behind a cursor, for who keeps copies of messages elsewhere.
+        """What was recalled, redacted, purged or edited behind a cursor, for programs that keep copies of messages.
 
         Raises InvalidCursorError for a foreign string.
         """
         return self.backend.changes(arguments.key(session_key), after)
 
     def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
-        """Messages whose text contains ``query`` letter by letter, newest first; in one chat or in all."""
+        """Messages whose text contains ``query`` literally, newest first; in one chat or in all."""
         if not query or limit <= 0:
             return []
         key = arguments.key(session_key) if session_key is not None else None
@@ -217,9 +218,9 @@ class GroupTranscriptStore:
     def purge(
         self, session_key: str | None = None, *, sender: str | None = None, before_ms: float | None = None
     ) -> list[MaintenanceReport]:
-        """Erase from the disk, now: a chat, a person (``sender``), or what is older than ``before_ms``.
+        """Erase from the disk, now: a chat, a person (``sender``), or everything older than ``before_ms``.
 
-        Given together the filters narrow each other. At least one is needed.
+        Filters narrow each other. At least one is needed.
         """
         if session_key is None and sender is None and before_ms is None:
             raise InvalidEntryError("Say what to purge: a chat, a sender, or a time.")
@@ -235,7 +236,7 @@ class GroupTranscriptStore:
     def maintain(
         self, session_keys: Sequence[str] | None = None, retention: Retention | None = None
     ) -> list[MaintenanceReport]:
-        """Erase recalled text and apply the retention; never done inside ``append``, so call it now and then."""
+        """Erase recalled text and apply the retention. ``append`` never does this, so call it now and then."""
         if isinstance(session_keys, str):
             raise InvalidEntryError("maintain takes a list of session keys.", hint=f"Say [{session_keys!r}].")
         wanted = [arguments.key(one) for one in session_keys] if session_keys is not None else None

@@ -1,4 +1,4 @@
-"""Filling what no process has heard from the platform's own history."""
+"""Filling gaps: messages that no process has heard are fetched from the platform's own history."""
 
 import asyncio
 import logging
@@ -21,13 +21,14 @@ __all__ = ["HISTORY", "Fallback", "GapFiller"]
 logger = logging.getLogger(__name__)
 
 HISTORY: Final = "feishu history"
-"""The name of the budget of calls by which all bots together ask a platform for its history."""
+"""The name of the shared budget of calls for a platform's history."""
 
 Fallback: TypeAlias = Callable[[str, float | None, int], AbstractAsyncContextManager[Sequence[Entry]]]
-"""``async with fallback(session_key, since_ms, limit) as entries``: what the platform knows of a chat since a time (ms;
-None = the newest), at most ``limit`` entries in any order; ``op: recall`` entries stand for messages that were taken
-back. It sees to it that only one process asks, and answers with nothing where it may not. Inside the block they are
-written down: another process that wants the same waits for the end of it, and then finds them in the record."""
+"""``async with fallback(session_key, since_ms, limit) as entries``: the platform's messages of a chat since a time (ms;
+None = the newest), at most ``limit`` entries in any order; an ``op: recall`` entry stands for a recalled message. Only
+one process asks at a time; the answer is empty where asking is not allowed. The caller records the entries inside the
+block, so a process that wanted the same waits for its end and then finds them in the record.
+"""
 
 _AT_MOST: Final = 1000
 _OVERLAP: Final = 50
@@ -35,9 +36,9 @@ _PATIENCE: Final = 5.0
 _RETRY: Final = 60.0
 _LIVE_FIRST: Final = 20.0
 _LONG_AGO: Final = 1e11
-"""Milliseconds: no chat platform is so old, such a time is none."""
+"""Milliseconds since 1970: no chat platform is that old, so a smaller number is not a time."""
 _CLOCKS_APART: Final = 10 * 60_000.0
-"""Milliseconds: as far may the platform's clock be ahead of the one that a purge was noted by."""
+"""Milliseconds by which the platform's clock may be ahead of the clock that a purge was noted by."""
 
 _FIELDS: Final = frozenset(
     {
@@ -58,13 +59,13 @@ _FIELDS: Final = frozenset(
 
 
 class GapFiller:
-    """Knows which chats may have gaps, and asks for each of them once. For one event loop."""
+    """Knows which chats may have gaps, and asks once for each of them. For one event loop."""
 
     def __init__(self, store: "GroupTranscriptStore", fallback: Fallback) -> None:
         self._store = store
         self._fallback = fallback
         self.patience: float = _PATIENCE
-        """Seconds that a read waits for the platform; then what is on disk has to do."""
+        """Seconds that a read waits for the platform; after that it answers with what is on disk."""
         self._known: set[str] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: dict[str, float | None] = {}
@@ -73,18 +74,18 @@ class GapFiller:
         self._later: set[asyncio.Task[None]] = set()
 
     def touch(self, session_key: str) -> None:
-        """A chat is used: what came while this process was not running may be missing."""
+        """A chat is being used: messages that came while this process was not running may be missing."""
         if session_key not in self._known:
             self._ask(session_key, None, self._listening)
 
     def missed(self, session_key: str, since_ms: float | None = None, heard_ms: float | None = None) -> None:
-        """Ask for what is missing since a time, by default since the newest entries; does nothing without a loop. Since
-        ``heard_ms`` (our clock; by default now) what is said is pushed to us.
+        """Ask for messages missing since a time, by default since the newest entries; does nothing without a running
+        loop. From ``heard_ms`` on (our clock; by default now) messages are pushed to us again.
         """
         self._ask(session_key, since_ms, time.time() * 1000 if heard_ms is None else heard_ms)
 
     def _ask(self, session_key: str, since_ms: float | None, listening: float) -> None:
-        """``listening``: since when (ms, our clock) what is said is pushed to us."""
+        """``listening``: since when (ms, our clock) messages are pushed to us."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -98,12 +99,12 @@ class GapFiller:
         task.add_done_callback(partial(self._done, session_key))
 
     def _earliest(self, session_key: str, since_ms: float | None) -> float | None:
-        """The earlier one of a time and what is asked for next anyway; a time covers "since the newest entries"."""
+        """The earlier of a time and the one that is asked for next anyway; a time covers "since the newest entries"."""
         times = [asked for asked in (since_ms, self._again.get(session_key)) if asked is not None]
         return min(times, default=None)
 
     async def filled(self, session_key: str) -> None:
-        """Wait until a chat has been asked for, at most a few seconds, and for one question only once."""
+        """Wait until a chat has been asked for, at most a few seconds, and only once per request."""
         self.touch(session_key)
         task = self._running.get(session_key)
         if task is not None and session_key not in self._tired:
@@ -112,7 +113,7 @@ class GapFiller:
                 self._tired.add(session_key)
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Abandon requests under way."""
         self._again.clear()
         tasks = [*self._running.values(), *self._later]
         for task in tasks:
@@ -123,7 +124,7 @@ class GapFiller:
         self._running.pop(session_key, None)
         self._tired.discard(session_key)
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("the history of %s could not be taken in", session_key, exc_info=error)
+            logger.error("%s: messages from the platform's history could not be recorded", session_key, exc_info=error)
             self._ask_again_later(session_key)
         if not task.cancelled() and session_key in self._again:
             self.missed(session_key, self._again.pop(session_key))
@@ -136,11 +137,17 @@ class GapFiller:
 
     @contextmanager
     def _failing(self, session_key: str) -> Iterator[None]:
-        """What fails is said, and asked for again later."""
+        """Log a failure and ask again later."""
         try:
             yield
         except TranscriptError as error:
-            logger.log(level_of(error, logging.WARNING), "no history for %s: %s %s", session_key, error, error.hint)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "%s: the platform's history is not available, asking again later: %s %s",
+                session_key,
+                error,
+                error.hint,
+            )
             self._ask_again_later(session_key)
 
     async def _take_over(self, session_key: str, entries: Sequence[Entry], listening: float) -> None:
@@ -156,25 +163,27 @@ class GapFiller:
         asyncio.get_running_loop().call_later(_RETRY, self._known.discard, session_key)
 
     async def _record_later(self, session_key: str, entries: Sequence[Entry]) -> None:
-        """What was said since we listen is being pushed; let it come in its order before the history fills in."""
+        """Messages said since we listen are still on their way; let them arrive in order before the history
+        fills in.
+        """
         await asyncio.sleep(_LIVE_FIRST)
         with self._failing(session_key):
             await self._record(session_key, entries)
 
     async def _record(self, session_key: str, entries: Sequence[Entry]) -> None:
         added = await asyncio.to_thread(self._take_in, session_key, entries)
-        await asyncio.to_thread(self._store.flush, session_key, self.patience)  # who asks next finds it
+        await asyncio.to_thread(self._store.flush, session_key, self.patience)  # so that whoever asks next finds it
         if added:
-            logger.info("%s: %d messages were missing and came from the platform's history", session_key, added)
+            logger.info("%s: recorded %d missing messages from the platform's history", session_key, added)
 
     def _newest(self, session_key: str) -> float | None:
-        # Some entries back: an answer that was sent by a process killed before it could record it is among them, and
-        # the platform gives that many at once.
+        # Some entries back: a process killed between sending an answer and recording it leaves a gap before the newest
+        # entry, and the platform returns that many in one call anyway.
         entries = self._store.backend.recent(session_key, _OVERLAP).entries
         return min((entry["ts"] for entry in entries if entry["ts"] > _LONG_AGO), default=None)
 
     def _first_live(self, session_key: str, listening: float) -> float:
-        """The platform's time (ms) from which on messages are pushed; by our own clock as long as none was."""
+        """The platform's time (ms) from which on messages were pushed; our own clock until one was."""
         entries = self._store.backend.recent(session_key, _AT_MOST).entries
         live = [entry["ts"] for entry in entries if entry.get("rts", 0) >= listening and entry.get("source") == "event"]
         return min(live, default=time.time() * 1000)
@@ -187,15 +196,15 @@ class GapFiller:
         known = self._store.get_many(session_key, wanted)
         for entry in sorted(entries, key=lambda entry: (entry["ts"], entry.get("pos", 0))):
             if entry["ts"] <= erased:
-                continue  # it was erased on purpose, or could have been
+                continue  # it was, or may have been, erased on purpose
             try:
                 added += self._take(session_key, entry, known.get(entry["message_id"] or ""))
             except (StoreError, InvalidEntryError, KeyError) as error:
-                logger.warning("%s: a message of the history was not recorded: %s", session_key, error)
+                logger.warning("%s: skipped a message of the platform's history: %s", session_key, error)
         return added
 
     def _take(self, session_key: str, entry: Entry, known: Entry | None) -> bool:
-        """``known`` is the message as it stands in the record: ``append`` may accept what is there already."""
+        """``known`` is the message as recorded. ``append`` alone would not notice one that left the index's horizon."""
         target = entry.get("target")
         if entry.get("op") == "recall" and target:
             return self._store.recall(session_key, target, entry["sender"], entry["ts"])
@@ -214,17 +223,19 @@ class GapFiller:
         )
 
     def _take_edit(self, session_key: str, known: Entry, entry: Entry) -> bool:
-        """The platform tells of edits by history only; what a bot wrote itself is better than its rendered card."""
+        """Only the history tells of edits. A bot's own words are better than the platform's rendering of its card."""
         if known.get("agent") or known["content"] == entry["content"]:
             return False
         return self._store.edit(session_key, entry["message_id"] or "", entry["content"], entry["sender"])
 
 
 def _with_times(session_key: str, entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that can be put in order; one that makes no sense does not cost the others."""
+    """The entries that can be put in order; one without a usable time does not cost the others."""
     good = [entry for entry in entries if _is_time(entry.get("ts")) and isinstance(entry.get("pos", 0), int | float)]
     if len(good) < len(entries):
-        logger.warning("%s: %d messages of the history have no time", session_key, len(entries) - len(good))
+        logger.warning(
+            "%s: skipped %d messages of the platform's history that have no time", session_key, len(entries) - len(good)
+        )
     return good
 
 

@@ -5,12 +5,11 @@ from copy import deepcopy
 from typing import Any, Final, Required, TypeAlias, TypedDict
 
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.identity import OPEN_ID
 from nanobot_transcript.platform import outlasts
 
 __all__ = [
-    "ALIVE_STEP_MS",
     "SEEN_STEP_MS",
-    "SILENT_MS",
     "Document",
     "Shape",
     "drop_person",
@@ -29,11 +28,9 @@ __all__ = [
 Document: TypeAlias = dict[str, Any]
 
 SEEN_STEP_MS: Final = 3_600_000
-ALIVE_STEP_MS: Final = 86_400_000
-SILENT_MS: Final = 30 * 86_400_000
+_ALIVE_STEP_MS: Final = 86_400_000
+_SILENT_MS: Final = 30 * 86_400_000
 _LISTED: Final = 500
-_SEEN_AS: Final = "open_id"
-"""The kind of id that differs for every account that looks at the same person."""
 
 
 class _Bot(TypedDict, total=False):
@@ -65,36 +62,36 @@ class Shape(TypedDict, total=False):
 
 
 def empty() -> Document:
-    """A store of which nothing is known."""
+    """A document in which nobody is known."""
     return {"bots": {}, "people": {}, "ids": {}, "chats": {}, "titles": {}, "lists": {}}
 
 
 def is_silent(bot: Mapping[str, Any], now: int) -> bool:
-    """True when a bot gave no sign of life for 30 days. ``now`` in milliseconds."""
-    return now - bot.get("seen", 0) > SILENT_MS
+    """True when a bot was not heard of for 30 days. ``now`` in milliseconds."""
+    return now - bot.get("seen", 0) > _SILENT_MS
 
 
 def is_known(document: Document, sender: str, name: str | None, ids: Ids | None, observer: str | None) -> bool:
-    """The hot path: called for each message, nearly always true."""
+    """True when there is nothing new. The hot path: called for each message, nearly always true."""
     person = document["people"].get(sender)
     if person is None or (name and person.get("name") != name):
         return False
     if not ids:
         return True
     known = person.get("ids", {})
-    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == _SEEN_AS and observer)):
+    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == OPEN_ID and observer)):
         return False
-    open_id = ids.get(_SEEN_AS)
+    open_id = ids.get(OPEN_ID)
     return not (open_id and observer) or document["ids"].get(observer, {}).get(open_id) == sender
 
 
 def put_bot(
     document: Document, account: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
 ) -> bool:
-    """Record a profile; True when that changes something, as with all that follow."""
+    """Record a profile; like all functions below, returns True when that changes something."""
     old = document["bots"].get(account, {})
     new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
-    if now is not None and not 0 <= now - old.get("seen", 0) < ALIVE_STEP_MS:
+    if now is not None and not 0 <= now - old.get("seen", 0) < _ALIVE_STEP_MS:
         new["seen"] = now
     document["bots"][account] = new
     return new != old
@@ -106,8 +103,8 @@ def put_person(document: Document, sender: str, name: str | None, ids: dict[str,
     new = dict(old or {})
     if name:
         new["name"] = name
-    open_id = ids.get(_SEEN_AS) if observer else None
-    seen_by_all = {kind: value for kind, value in ids.items() if kind != _SEEN_AS or not observer}
+    open_id = ids.get(OPEN_ID) if observer else None
+    seen_by_all = {kind: value for kind, value in ids.items() if kind != OPEN_ID or not observer}
     new["ids"] = new.get("ids", {}) | seen_by_all
     document["people"][sender] = new
     moved = _put_open_id(document, sender, observer, open_id) if observer and open_id else False
@@ -126,13 +123,13 @@ def _put_open_id(document: Document, sender: str, observer: str, open_id: str) -
 
 
 def _kinds(document: Document, sender: str) -> set[str]:
-    """As what kinds of ids a sender is known."""
+    """The kinds of ids that are this sender."""
     ids = document["people"].get(sender, {}).get("ids", {})
     return {kind for kind, known in ids.items() if known == sender}
 
 
 def _rename(document: Document, old: str, new: str) -> None:
-    """One person was known by two senders: ids and memberships go to the more lasting one."""
+    """One person was known as two senders: the more lasting one takes over ids and memberships."""
     for known in document["ids"].values():
         known.update({open_id: new for open_id, sender in known.items() if sender == old})
     for seen in document["chats"].values():
@@ -156,14 +153,14 @@ def put_seen(document: Document, session_key: str, sender: str, now: int) -> boo
 
 
 def drop_seen(document: Document, session_key: str, sender: str) -> bool:
-    """Note that somebody takes part in a chat no more."""
+    """Note that somebody has left a chat."""
     return document["chats"].get(session_key, {}).pop(sender, None) is not None
 
 
 def put_list(
     document: Document, session_key: str, people: Mapping[str, str], kind: str, observer: str, now: int
 ) -> bool:
-    """Record who a platform says is in a chat, and what they are called. More than ``_LISTED`` are too many to know."""
+    """Record who is in a chat according to the platform, and their names. Beyond ``_LISTED`` the rest is ignored."""
     kept = dict(list(people.items())[:_LISTED])
     for sender, name in kept.items():
         put_person(document, sender, name, {kind: sender}, observer)
@@ -179,7 +176,7 @@ def put_title(document: Document, session_key: str, title: str) -> bool:
 
 
 def put_facts(document: Document, facts: Document) -> bool:
-    """Record everything that another document knows. Of two times the later one counts, and what was seen then."""
+    """Merge another document. Of two times the later one counts, together with what was recorded then."""
     before = deepcopy(document)
     for account, bot in facts["bots"].items():
         old = document["bots"].get(account, {})

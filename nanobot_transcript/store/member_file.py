@@ -9,7 +9,8 @@
      "titles": {session_key: what the chat is called},
      "lists":  {session_key: {"at": when the platform listed its people, ms, "people": [sender]}}}
 
-A change that another process's lock holds up stays in memory, and is written at the next look or with the next change.
+A change that has to wait for another process's lock stays in memory, and is written at the next look or with the next
+change.
 """
 
 import logging
@@ -59,8 +60,8 @@ class FileMembers(MemberDirectory):
         return found
 
     def forget(self, sender: str) -> None:
-        """See ``MemberDirectory.forget``. Copies of the file that could not be understood are removed, because nobody
-        can tell whom they name.
+        """See ``MemberDirectory.forget``. Copies of the file that could not be read are removed, because nobody can
+        tell whom they name.
         """
         self._file.remove_broken()
         super().forget(sender)
@@ -77,7 +78,7 @@ class FileMembers(MemberDirectory):
     def flush(self, timeout: float) -> bool:
         """See ``MemberDirectory.flush``."""
         until = time.monotonic() + timeout
-        if not self._mutex.acquire(timeout=max(0.0, timeout)):  # somebody waits for the disk, perhaps for good
+        if not self._mutex.acquire(timeout=max(0.0, timeout)):  # another thread waits for the disk, perhaps forever
             return False
         try:
             if self._held_up:
@@ -89,13 +90,13 @@ class FileMembers(MemberDirectory):
     def _flush(self, timeout: float) -> None:
         try:
             self._write(timeout)
-        finally:  # what a newer version wrote is left alone, however often one looks
+        finally:  # the file of a newer version is left alone, so there is nothing to write later
             self._held_up = bool(self._pending) and self._state != "newer"
 
     def _write(self, timeout: float) -> None:
         with self._file.locked(timeout) as mine:
             if not mine:
-                logger.debug("%s is locked; %d changes wait", self.path, len(self._pending))
+                logger.debug("%s is locked; %d changes are waiting", self.path, len(self._pending))
                 return
             changed = self._take(self._file.read())
             if self._state == "newer":
@@ -113,12 +114,12 @@ class FileMembers(MemberDirectory):
             if signature != self._signature:
                 with self._mutex:
                     self._take(self._file.read())
-            self._write_held_up()  # after reading: where nothing can be written, others are known all the same
+            self._write_held_up()  # after reading, so that a read-only folder still tells who others are
             self._unreadable = ""
         except StoreError as error:
-            # Names are not worth a message: who asks gets what this process knows.
+            # A message must not be lost for a name: the caller gets what this process knows.
             if str(error) != self._unreadable:
-                logger.warning("members are known from memory only: %s %s", error, error.hint)
+                logger.warning("members cannot be read, using what this process knows: %s %s", error, error.hint)
             self._unreadable = str(error)
 
     def _write_held_up(self) -> None:
@@ -129,12 +130,12 @@ class FileMembers(MemberDirectory):
                 self._mutex.release()
 
     def _take(self, snapshot: Snapshot) -> bool:
-        """Make what was read the present state, with the waiting changes on top; True when they change it."""
+        """Take over what was read, with the waiting changes on top; True when they change it."""
         if snapshot.state != self._state:
             self._report(snapshot.state)
         self._state, self._signature = snapshot.state, snapshot.signature
         if snapshot.state in ("newer", "broken"):
-            return True  # what this process knows is all there is
+            return True  # nothing can be read, so what this process knows is everything
         document = empty() | snapshot.document
         changed = [change(document) for change in self._pending]
         self._document = document
@@ -142,6 +143,6 @@ class FileMembers(MemberDirectory):
 
     def _report(self, state: str) -> None:
         if state == "newer":
-            logger.warning("%s was written by a newer version; this process keeps members in memory only", self.path)
+            logger.warning("%s was written by a newer version; keeping members in memory only", self.path)
         elif state == "broken":
-            logger.warning("%s cannot be understood; it will be rebuilt at the next change", self.path)
+            logger.warning("%s cannot be read; it will be replaced at the next change", self.path)

@@ -1,4 +1,4 @@
-"""Who is who, as it can be looked up: names, ids under each app, bots' profiles, who was seen in which chat."""
+"""Looking up who is who: names, ids under each account, bots' profiles, who was seen in which chat."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ __all__ = ["BotProfile", "Member", "MemberView"]
 class BotProfile:
     """One bot: its account, the agent's name, other names, and what each observing account calls it.
 
-    ``silent`` is set when it gave no sign of life for 30 days, or never gave one: then it claims no name any more.
+    ``silent``: it was not heard of for 30 days, or never; then it no longer claims its name.
     """
 
     account: str
@@ -27,14 +27,14 @@ class BotProfile:
     silent: bool = False
 
     def called(self, name: str) -> AgentProfile:
-        """This bot as a member of a group, under the name that nobody else has."""
+        """This bot as a member of a group, under a name that nobody else has."""
         ids = frozenset({name, self.account, *self.open_ids.values()})
         return AgentProfile(name, self.aliases, self.description, ids, account=self.account)
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody in a chat. ``name`` is what to show; ``last_seen_ms`` is kept to the hour, 0: not heard of yet."""
+    """Somebody in a chat. ``name`` is the one to show; ``last_seen_ms`` is kept to the hour, 0 when never heard of."""
 
     sender: str
     name: str
@@ -52,15 +52,15 @@ class MemberView:
 
     @classmethod
     def of_nobody(cls) -> "MemberView":
-        """Where nobody is known."""
+        """A view in which nobody is known."""
         return cls(empty(), threading.RLock())
 
     def _look(self) -> Document:
-        """What is known."""
+        """The document to look things up in."""
         return self._document
 
     def ids_of(self, sender: str) -> frozenset[str]:
-        """Everything by which a person was ever known: the stable sender, other ids, what each account calls them."""
+        """Everything a person was ever known by: the stable sender, other ids, what each account calls them."""
         document = self._look()
         with self._mutex:
             own = set(document["people"].get(sender, {}).get("ids", {}).values())
@@ -69,7 +69,7 @@ class MemberView:
         return frozenset({sender, *own})
 
     def sender_for(self, observer: str, open_id: str) -> str | None:
-        """The stable sender behind what the account ``observer`` calls them: of a person, or the name of a bot."""
+        """The stable sender that the account ``observer`` knows by an open_id: a person, or the name of a bot."""
         document = self._look()
         known = document["ids"].get(observer, {}).get(open_id)
         if known is not None:
@@ -89,11 +89,11 @@ class MemberView:
         return sender if sender in self._bot_names() else None
 
     def is_person(self, sender: str) -> bool:
-        """True for the stable sender of a person of whom anything is known."""
+        """True for the stable sender of a known person."""
         return sender in self._look()["people"]
 
     def senders_named(self, name: str) -> list[str]:
-        """The stable senders of everybody who is called ``name``, upper and lower case alike."""
+        """The stable senders of everybody called ``name``, ignoring case."""
         document = self._look()
         wanted = name.casefold()
         with self._mutex:
@@ -115,13 +115,13 @@ class MemberView:
         return sorted(profiles, key=lambda profile: (profile.name, profile.account))
 
     def of_chat(self, session_key: str) -> list[Member]:
-        """Everybody who was seen in a chat or whom its platform lists, bots first, then by name."""
+        """Everybody who was seen in a chat or is listed by its platform, bots first, then by name."""
         document = self._look()
         names = self._bot_names()
         with self._mutex:
             seen = dict(document["chats"].get(session_key, {}))
             listed = document["lists"].get(session_key)
-            if listed is not None:  # whoever is not on the list has left, unless seen since
+            if listed is not None:  # whoever is not listed has left, unless seen since
                 there, since = dict.fromkeys(listed["people"], 0), listed["at"] - SEEN_STEP_MS
                 stayed = {who: at for who, at in seen.items() if who in names or who in there or at >= since}
                 seen = there | stayed
@@ -140,7 +140,9 @@ class MemberView:
         return int(self._now() * 1000)
 
     def _agent_names(self) -> dict[str, str]:
-        """By account, what each bot is called: two that want one name are told apart, unless one of them is silent."""
+        """What each bot is called, by account: two that want one name get different ones, unless one of them is
+        silent.
+        """
         now = self._now_ms()
         with self._mutex:
             wanted = {account: bot["name"] for account, bot in self._look()["bots"].items()}
@@ -148,7 +150,9 @@ class MemberView:
         return wanted | agent_names({account: name for account, name in wanted.items() if account not in silent})
 
     def _bot_names(self) -> set[str]:
-        """The senders that are bots; a bot that spoke before another came with its name went by the bare one."""
+        """The senders that are bots, including bare names: a bot had its bare name until another one came with the
+        same.
+        """
         with self._mutex:
             wanted = {bot["name"] for bot in self._look()["bots"].values()}
         return wanted | set(self._agent_names().values())

@@ -42,12 +42,12 @@ _directories: "WeakSet[MemberDirectory]" = WeakSet()
 
 
 class MemberDirectory(MemberView, ABC):
-    """Who is who, as one process knows it; a backend keeps it. An unchanged ``remember_*`` costs no I/O.
-    Each lookup looks for news; ``view`` does so once for many.
+    """Who is who, as one process knows it; a backend stores it. A ``remember_*`` that changes nothing costs no I/O.
 
-    For event loops, too: looking up never raises and never waits for a network, it answers with what this process
-    knows; what is to be remembered may be written behind the caller. What cannot be written raises StoreError kinds and
-    stays in memory.
+    Each lookup first looks for news; ``view`` does so once for many.
+
+    Also for event loops: a lookup never raises and never waits for a network, it answers with what this process knows.
+    Changes may be written in the background. One that cannot be written raises StoreError kinds and stays in memory.
     """
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
@@ -56,20 +56,20 @@ class MemberDirectory(MemberView, ABC):
 
     @abstractmethod
     def _refresh(self) -> None:
-        """Bring ``_document`` up to what other processes wrote, as far as that can be known at once. Never raises."""
+        """Bring ``_document`` up to date with other processes, as far as possible without waiting. Never raises."""
 
     def flush(self, timeout: float) -> bool:
-        """Write what could not be written yet, within ``timeout`` seconds; False when something still waits. Raises
-        StoreError kinds.
+        """Write what could not be written yet, within ``timeout`` seconds; False when something is still waiting.
+        Raises StoreError kinds.
         """
         return True
 
     @abstractmethod
     def _change(self, change: Change) -> None:
-        """Change ``_document`` and keep that. Raises StoreError kinds when it cannot be kept now."""
+        """Change ``_document`` and store the change. Raises StoreError kinds when it cannot be stored now."""
 
     def after_fork(self) -> None:
-        """In a forked child: another thread of the parent may have held the mutex."""
+        """In a forked child: a thread of the parent may have held the mutex."""
         self._mutex = threading.RLock()
 
     def remember_bot(
@@ -84,7 +84,7 @@ class MemberDirectory(MemberView, ABC):
     ) -> None:
         """Record a bot's profile. Aliases and description replace the old ones; ``open_ids`` are added.
 
-        ``alive`` says that the bot runs now; without it a bot that is silent stays so.
+        ``alive`` says that the bot is running now; without it a silent bot stays silent.
         """
         account = well_formed(account)
         seen_as = {well_formed(observer): well_formed(open_id) for observer, open_id in (open_ids or {}).items()}
@@ -109,7 +109,7 @@ class MemberDirectory(MemberView, ABC):
         self._change(lambda document: put_person(document, sender, name, kept, observer))
 
     def saw(self, session_key: str, sender: str) -> None:
-        """Note that ``sender`` takes part in a chat, now."""
+        """Note that ``sender`` takes part in a chat now."""
         now = self._now_ms()
         last = self._document["chats"].get(session_key, {}).get(sender)
         if not sender or (last is not None and now - last < SEEN_STEP_MS):
@@ -118,26 +118,26 @@ class MemberDirectory(MemberView, ABC):
         self._change(lambda document: put_seen(document, session_key, sender, now))
 
     def left(self, session_key: str, sender: str) -> None:
-        """Note that ``sender`` takes part in a chat no more."""
+        """Note that ``sender`` has left a chat."""
         if sender in self._document["chats"].get(session_key, {}):
             self._change(lambda document: drop_seen(document, session_key, sender))
 
     def remember_list(self, session_key: str, people: Mapping[str, str], kind: str, observer: str) -> None:
-        """Record who is in a chat as a platform listed it to the account ``observer``: by their id of this ``kind``
-        their names. Whoever is not on it has left.
+        """Record who is in a chat as its platform listed it to the account ``observer``: names by ids of this ``kind``.
+        Whoever is not listed has left.
         """
         named = {well_formed(sender): on_one_line(well_formed(name), _LONGEST_TITLE) for sender, name in people.items()}
         session_key, now = well_formed(session_key), self._now_ms()
         self._change(lambda document: put_list(document, session_key, named, kind, observer, now))
 
     def is_listed(self, session_key: str, seconds: float) -> bool:
-        """True when the people of a chat were listed in the last so many seconds."""
+        """True when the people of a chat were listed within the last ``seconds``."""
         self._refresh()
         listed = self._document["lists"].get(session_key)
         return listed is not None and 0 <= self._now_ms() - listed["at"] < seconds * 1000
 
     def remember_chat(self, session_key: str, title: str) -> None:
-        """Record what a chat is called, on one line and without characters that nobody sees; an empty title changes
+        """Record what a chat is called, on one line and without invisible characters; an empty title changes
         nothing.
         """
         session_key, title = well_formed(session_key), on_one_line(well_formed(title), _LONGEST_TITLE)
@@ -150,17 +150,17 @@ class MemberDirectory(MemberView, ABC):
         self._change(lambda document: drop_person(document, sender))
 
     def facts(self) -> Document:
-        """Everything that is known, for who carries it elsewhere. Raises StoreError kinds when it cannot be read."""
+        """Everything that is known, for moving it elsewhere. Raises StoreError kinds when it cannot be read."""
         self._refresh()
         with self._mutex:
             return {name: deepcopy(self._document[name]) for name in empty()}
 
     def take_in(self, facts: Document) -> None:
-        """Record what is known elsewhere, too: it counts as newer, where nothing tells which is."""
+        """Merge what is known elsewhere; it counts as newer where nothing tells which is."""
         self._change(lambda document: put_facts(document, facts))
 
     def view(self) -> MemberView:
-        """Who is who now, for many lookups at once: what others write meanwhile may be missing in it."""
+        """Who is who now, for many lookups; what others write later may be missing in it."""
         self._refresh()
         return MemberView(self._document, self._mutex, now=self._now)
 

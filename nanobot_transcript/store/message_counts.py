@@ -1,4 +1,4 @@
-"""How much was said, and by whom: of one chat, of one day, of whatever is added up."""
+"""Counting messages: of one chat, of one day, or of anything else that is added up."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ __all__ = ["MessageCount", "Spoken"]
 
 @dataclass(slots=True)
 class MessageCount:
-    """A member, and how many messages and characters it said; when last (milliseconds)."""
+    """A member with the number of its messages and characters, and the time of the last one (milliseconds)."""
 
     sender: str
     name: str
@@ -23,7 +23,7 @@ class MessageCount:
 
 @dataclass(slots=True)
 class Spoken:
-    """Messages that were counted, by who said them and how they came into the record. Times are in milliseconds."""
+    """Counted messages, by sender and by how they were recorded. Times are in milliseconds."""
 
     messages: int = 0
     first_ms: float | None = None
@@ -45,8 +45,10 @@ class Spoken:
         self.first_ms = ts if self.first_ms is None else min(self.first_ms, ts)
         self.last_ms = ts if self.last_ms is None else max(self.last_ms, ts)
         source = entry.get("source")
-        self.sources[source if source and isinstance(source, str) else "unknown"] += 1  # others write the record, too
+        self.sources[source if source and isinstance(source, str) else "unknown"] += (
+            1  # other programs may write anything there
+        )
 
     def by_messages(self) -> list[MessageCount]:
-        """Who spoke, the most frequent first."""
+        """The members, the most talkative first."""
         return sorted(self.speakers.values(), key=lambda speaker: (-speaker.messages, speaker.name))

@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 __all__ = ["chat_called", "chat_to_be", "in_words", "listed_chats", "one_called", "short_name", "shown_name"]
 
 TitleOf: TypeAlias = Callable[[str], str | None]
-"""What a chat is called, by its session key; None where nobody knows."""
+"""Returns the title of a chat by its session key; None when unknown."""
 
 _LISTED: Final = 10
 _SHORT: Final = 11
-"""Characters of a short name at least: as many as ``oc_`` and eight that tell."""
+"""A short name has at least so many characters: ``oc_`` and eight that distinguish it."""
 _SHORT_ENOUGH: Final = 16
 _LEAST_END: Final = 4
 _LONGEST: Final = 200
 
 
 def chat_called(store: "GroupTranscriptStore", name: str) -> str:
-    """The session key of the chat that is named by session key, chat id, or the beginning or end of either.
+    """The session key of the chat with this name: a session key, a chat id, or the beginning or end of either.
 
-    Raises UnknownNameError, which names chats, when there is none or several are called so.
+    Raises UnknownNameError, which lists chats, when none or several match.
     """
     found = _at_once(store, name)
     return found if found is not None else one_called(name, _keys(store))
 
 
 def chat_to_be(store: "GroupTranscriptStore", name: str) -> str:
-    """Like ``chat_called``; what is named in full may also be a chat in which nobody has said anything yet."""
+    """Like ``chat_called``, but a full name may also be a chat in which nobody has said anything yet."""
     found = _at_once(store, name)
     if found is not None:
         return found
@@ -46,8 +46,8 @@ def chat_to_be(store: "GroupTranscriptStore", name: str) -> str:
 
 
 def one_called(name: str, keys: Sequence[str], title_of: TitleOf = lambda key: None) -> str:
-    """The one of ``keys`` that is named. Raises UnknownNameError when there is none or several are called so; it lists
-    them with their titles.
+    """The one of ``keys`` with this name. Raises UnknownNameError when none or several match; it lists them with their
+    titles.
     """
     found = _called(name, keys)
     if not found:
@@ -72,29 +72,29 @@ def short_name(key: str, keys: Sequence[str]) -> str:
 
 
 def listed_chats(keys: Sequence[str], title_of: TitleOf) -> str:
-    """The first ten of these chats for a sentence, with their titles as far as known, and how many more there are."""
+    """The first ten of these chats for a sentence, with their titles where known, and how many more there are."""
     told = [(in_words(key), title_of(key)) for key in keys[:_LISTED]]
     listed = ", ".join(f"{key} ({in_words(title)})" if title else key for key, title in told)
     return listed + (f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else "")
 
 
 def shown_name(store: "GroupTranscriptStore", entry: Entry) -> str:
-    """What to call the sender of an entry: never an id where a name is known."""
+    """What to call the sender of an entry; never an id when a name is known."""
     sender = entry["sender"]
-    told = (entry.get("sender_name"), entry.get("agent"))  # lines that other programs wrote may hold anything there
+    told = (entry.get("sender_name"), entry.get("agent"))  # other programs may write anything there
     named = next((name for name in told if name and isinstance(name, str)), "")
     return store.members.name_of(sender) or named or sender or entry["role"]
 
 
 def in_words(name: str) -> str:
-    """A name as it may stand in a sentence of ours: quoted where it could pass for more than a name, and bounded."""
+    """A name for use in a sentence: quoted where it could pass for more than a name, and shortened."""
     shown = well_formed(name[:_LONGEST])
     plain = shown.isprintable()
     return shown if plain and shown and " " not in shown else json.dumps(shown, ensure_ascii=not plain)
 
 
 def _at_once(store: "GroupTranscriptStore", name: str) -> str | None:
-    """A chat that is named in full, found without listing all there are."""
+    """A chat that is named in full, found without listing all chats."""
     named = [key for key in (name, group_key(name)) if key is not None]
     return next((key for key in named if store.recent(key, 1).entries), None)
 

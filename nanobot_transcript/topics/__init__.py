@@ -1,1 +1,1 @@
-"""What mail and mailboxes need of the talk of groups: which texts belong to it, and a piece of it as a quote."""
+"""What mail and mailboxes need of group chats: which texts belong to a conversation, and quoting a part of it."""

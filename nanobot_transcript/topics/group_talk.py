@@ -1,4 +1,4 @@
-"""What mail needs of the group transcripts: the recent messages of a chat, to compare with and to quote."""
+"""Recent messages of a group, for mail to compare with and to quote."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 __all__ = ["QUOTED", "GroupTalk", "with_context"]
 
 QUOTED: Final = "\n\n### Recent messages of "
-"""What stands between the content of a mail and what it quotes from a group."""
+"""Separates the content of a mail from the messages it quotes from a group."""
 
 _LOOKED_AT: Final = 60
 
 
 class GroupTalk:
-    """The transcripts of this machine; ``open_store`` is called once, when they are first asked for."""
+    """The transcripts of this machine; ``open_store`` is called once, on first use."""
 
     def __init__(self, open_store: "Callable[[], GroupTranscriptStore] | None") -> None:
         self._open: Final = open_store
         self._opened: GroupTranscriptStore | None = None
 
     def recent(self, chat: str, limit: int = _LOOKED_AT) -> list[Entry]:
-        """The newest entries of a chat as people name it, oldest first.
+        """The newest entries of a chat, named as people do, oldest first.
 
-        Raises UnknownNameError, also where there are no transcripts, and StoreError kinds.
+        Raises UnknownNameError, also when there are no transcripts, and StoreError kinds.
         """
         store = self._store()
         return store.recent(chat_called(store, chat), limit).entries
 
     def quoted(self, content: str, chat: str, limit: int) -> str:
-        """A mail's content with the newest messages of a chat below it. Raises like ``recent``."""
+        """A mail's content with the newest messages of a chat below it. Raises as ``recent`` does."""
         store = self._store()
         key = chat_called(store, chat)
         entries = store.recent(key, limit).entries

@@ -1,4 +1,4 @@
-"""A piece of a transcript as quoted Markdown: what people wrote stays text, whatever marks are in it."""
+"""A part of a transcript as quoted Markdown: people's words stay text, whatever markup they contain."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,8 +28,8 @@ def quote(
 ) -> str:
     """The entries, oldest first, each as ``> **Name** (2025-11-20 09:15): text``; empty when there are none.
 
-    ``names`` maps senders to what they are called. The newest entries that fit into ``max_chars`` are shown; a line
-    says when older ones were left out. A text is cut at ``max_entry_chars``. Raises nothing for odd entries.
+    ``names`` maps senders to names. The newest entries that fit into ``max_chars`` are shown; a line says when older
+    ones were left out. A text is cut at ``max_entry_chars``. Never raises for odd entries.
     """
     names = names or {}
     blocks: list[str] = []
@@ -67,7 +67,7 @@ def _name(entry: Entry, names: Mapping[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is: no mark, link, mention, HTML or list begins in it."""
+    """The text escaped for Markdown: no markup, link, mention, HTML or list begins in it."""
     text = _CONTROL.sub("", text).replace("\t", " ")
     text = _SPECIAL.sub(r"\\\1", text)
     text = _LINK.sub(lambda match: match[0] + "\N{ZERO WIDTH SPACE}", text)

@@ -1,4 +1,4 @@
-"""Which texts belong to what a group is talking about: mail of a mailbox, messages of an inbox."""
+"""Which texts belong to a group's conversation: mail of a mailbox, messages of an inbox."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ __all__ = ["Fit", "TitledText", "fits", "spoken"]
 _WINDOW: Final = 60
 _TEXT: Final = 400
 _LEAST: Final = 0.35
-_HALF: Final = 5.0  # so much in common makes a score of one half
+_HALF: Final = 5.0  # having so much in common gives a score of one half
 _SMOOTHING: Final = 10
 _LONG_WORD: Final = 4
 _SHOWN_WORDS: Final = 5
@@ -23,7 +23,7 @@ _SHOWN_WORDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class TitledText:
-    """A text with a title. ``mark`` is what somebody would write to mention it, such as its id; empty for none."""
+    """A text with a title. ``mark`` is what somebody would write to refer to it, such as its id; empty for none."""
 
     title: str
     text: str
@@ -32,24 +32,23 @@ class TitledText:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How much a text belongs to the talk (0 to 1), and why, in a sentence."""
+    """How much a text belongs to a conversation (0 to 1), and why, in a sentence."""
 
     score: float
     reason: str
 
 
 def spoken(recent: Iterable[Entry]) -> list[str]:
-    """What was said in the newest 60 of these entries."""
+    """The texts of the newest 60 of these entries."""
     said = [text for entry in recent if isinstance(text := entry.get("content"), str) and not entry.get("op")]
     return said[-_WINDOW:]
 
 
 def fits(candidates: Sequence[TitledText], said: Sequence[str]) -> list[Fit | None]:
-    """For each text how it fits to what was said; None where it does not.
+    """For each text how it fits what was said; None when it does not.
 
-    A text is compared with each thing said; what is rare counts more, what stands in the title counts twice, and words
-    as common as "will" or "我们" not at all. The first 400 characters of a text are looked at, without the messages it
-    quotes from a group.
+    A text is compared with each message; rare words count more, words in the title twice, and words as common as "will"
+    or "我们" not at all. Only the first 400 characters of a text count, without messages that it quotes from a group.
     """
     if not said:
         return [None] * len(candidates)
@@ -85,7 +84,7 @@ def _fit(title: list[str], text: list[str], heard: Sequence[set[str]], rarity: M
 
 
 def _rarity(texts: Sequence[set[str]]) -> dict[str, float]:
-    """From nearly 1 for a word of one text to nearly 0 for a word of all; a longer word says twice as much."""
+    """From nearly 1 for a word of one text to nearly 0 for a word of all; a longer word counts twice as much."""
     count = Counter(word for words in texts for word in words)
     whole = len(texts) + _SMOOTHING
     return {
@@ -94,7 +93,7 @@ def _rarity(texts: Sequence[set[str]]) -> dict[str, float]:
 
 
 def _in_common(words: Sequence[str], said: set[str]) -> list[str]:
-    """What both know, pairs of characters put together to words again, the longest first."""
+    """Words that both have, pairs of characters joined to words again, longest first."""
     found: list[str] = []
     before = ""
     for word in words:

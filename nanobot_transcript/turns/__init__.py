@@ -1,14 +1,13 @@
 """Taking turns: who may answer, derived from the shared record by every process alike.
 
-The loop guard bounds what bots say to each other, an owner answers what goes on in a thread, a claim picks one of
-several, and a relay lets bots hear each other. ``Lease`` and ``Budget`` are what processes need in order to agree.
+The loop guard limits what bots say to each other, an owner answers in its thread, a claim picks one of several bots,
+and a relay lets bots hear each other. ``Lease`` and ``Budget`` are what processes need in order to agree.
 """
 
-from nanobot_transcript.coordination.contract import Budget, Grant, Lease, agent_of, new_holder
+from nanobot_transcript.coordination.contract import Budget, Grant, Lease, new_holder
 from nanobot_transcript.coordination.files.budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
-from nanobot_transcript.turns.claim import AnswerClaims, Claim, ClaimLimits, is_answered
-from nanobot_transcript.turns.courtesy import is_courtesy
+from nanobot_transcript.turns.claim import AnswerClaims, Claim, ClaimLimits
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard, LoopLimits, Verdict, bot_turns
 from nanobot_transcript.turns.owner import owner_of
 from nanobot_transcript.turns.relay import Relay, RelayMode, RelaySettings
@@ -29,10 +28,7 @@ __all__ = [
     "RelayMode",
     "RelaySettings",
     "Verdict",
-    "agent_of",
     "bot_turns",
-    "is_answered",
-    "is_courtesy",
     "new_holder",
     "owner_of",
 ]

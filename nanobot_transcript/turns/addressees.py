@@ -1,6 +1,6 @@
-"""To whom an entry was said, and in which talk: the questions that every rule about turns asks.
+"""Whom an entry was said to, and in which talk: the questions that every rule about turns asks.
 
-A *talk* is what is said in one chat outside of threads, or in one thread. A thread's first message belongs to both.
+A *talk* is everything said in one chat outside of threads, or in one thread. A thread's first message belongs to both.
 """
 
 import re
@@ -27,9 +27,9 @@ _NODES: Final = 50
 
 
 def addresses(entry: Entry, agent: AgentProfile, others: Iterable[AgentProfile] = ()) -> bool:
-    """True when the entry mentions the agent: by a real mention, or by ``@Name`` in what it says.
+    """True when the entry mentions the agent: by a real mention, or by ``@Name`` in its text.
 
-    Longer names of ``others`` and of those whom the entry mentions use up their place: ``@小阿姨`` is not for 小阿.
+    Longer names of ``others`` and of members the entry mentions win: ``@小阿姨`` is not for 小阿.
     """
     called = (agent.name, *agent.aliases)
     mentions = entry.get("mentions")
@@ -41,9 +41,10 @@ def addresses(entry: Entry, agent: AgentProfile, others: Iterable[AgentProfile] 
 
 
 def says_at(entry: Entry, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
-    """True when ``@Name`` stands in what the entry says, with any of these names and none of ``others`` that is longer.
+    """True when the text contains ``@Name`` with one of these names, and not a longer name of ``others`` at
+    that place.
 
-    Those whom the entry mentions are among the others.
+    Members whom the entry mentions count as others.
     """
     said = entry["content"][:TEXT_LIMIT]
     if "@" not in said and "＠" not in said:
@@ -54,26 +55,28 @@ def says_at(entry: Entry, names: tuple[str, ...], others: Iterable[str] = ()) ->
 
 
 def ids_of(entry: Entry) -> set[str]:
-    """All ids of a message, those of its parts included."""
+    """All ids of a message, including those of its parts."""
     parts = entry.get("message_ids")
     known = [entry.get("message_id"), *(parts if isinstance(parts, list) else ())]
     return {known_id for known_id in known if isinstance(known_id, str) and known_id}
 
 
 def id_at(entry: Entry, field: Literal["reply_to", "root_id", "thread_id"]) -> str | None:
-    """The id under which an entry names another one, or its thread; None for what is no text: anybody may write it."""
+    """The id by which an entry refers to another one, or to its thread; None when it is not a text: other programs may
+    write anything.
+    """
     value = entry.get(field)
     return value if value and isinstance(value, str) else None
 
 
 def hop_of(entry: Entry) -> int:
-    """How many bot turns in a row the writer counted, this one included; 0 when it did not."""
+    """The number of bot turns in a row that the writer counted, including this one; 0 when it did not."""
     hop = entry.get("hop")
     return min(hop, _MOST_HOPS) if type(hop) is int and hop > 0 else 0
 
 
 def same_talk(entry: Entry, thread_id: str | None, root_id: str | None = None) -> bool:
-    """True for entries of a thread (its first message has ``root_id``), or outside of threads without one.
+    """True for entries of a thread (its first message has ``root_id``), or, without a thread, outside of threads.
 
     ``root_id`` alone makes no thread: a quoted answer has one, too.
     """
@@ -83,7 +86,7 @@ def same_talk(entry: Entry, thread_id: str | None, root_id: str | None = None) -
 
 
 def talk_of(message: Entry, history: Iterable[Entry]) -> list[Entry]:
-    """The entries of the talk in which a message stands, in the order of ``history``."""
+    """The entries of the talk that a message belongs to, in the order of ``history``."""
     thread_id, root_id = id_at(message, "thread_id"), id_at(message, "root_id")
     return [entry for entry in history if same_talk(entry, thread_id, root_id)]
 
@@ -98,7 +101,7 @@ def _is_mention_of(mention: Mapping[str, object], agent: AgentProfile, names: se
 
 
 def _shown(entry: Entry) -> Iterable[str]:
-    """The names under which the mentions of an entry stand in its text."""
+    """The names by which an entry's mentions appear in its text."""
     mentions = entry.get("mentions")
     nodes = mentions[:_NODES] if isinstance(mentions, list) else ()
     return (name for node in nodes if isinstance(node, dict) and isinstance(name := node.get("name"), str))
@@ -113,8 +116,8 @@ def _spelled(names: tuple[str, ...]) -> tuple[str, ...]:
 def _at(names: tuple[str, ...], others: frozenset[str]) -> "re.Pattern[str]":
     longest_first = sorted(map(re.escape, {*names, *others}), key=len, reverse=True)
     letter = rf"[^\W{DENSE}]"
-    # A name must not go on with a letter, nor with a mark that is part of a longer one: GPT-4, C++. Chinese sets no
-    # spaces after a name.
+    # No letter may follow the name, nor a mark that makes it part of a longer one: GPT-4, C++. In Chinese, text follows
+    # a name without a space.
     return re.compile(rf"@({'|'.join(longest_first) or '(?!)'})(?![-.·]?{letter}|[+#])")
 
 

@@ -1,8 +1,8 @@
 """One good answer instead of four: who answers a message that is addressed to nobody and belongs to nobody.
 
-Every process that wants to answer waits a moment, the less the better its answer fits, and then claims the message.
-The first one gets it. The others stand by: when the holder dies, its lease runs out, and one of them looks whether the
-answer is there already and takes over if it is not.
+Every process that wants to answer waits a moment, the shorter the better its answer fits, and then claims the message.
+The first one gets it. The others stand by: when the holder dies, its lease runs out, and one of them checks whether
+there is an answer already and takes over if not.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ __all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]
 
 _LOOK_BACK: Final = 100
 _RENEWALS: Final = 4
-"""In one ``ttl``."""
+"""Renewals within one ``ttl``."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class ClaimLimits:
     """All in seconds.
 
     ``ttl``: how long a claim lasts without being renewed, which is how long a dead holder keeps others waiting.
-    ``longest_wait``: how long a process with the lowest score waits before it claims. ``look_every``: how often those
+    ``longest_wait``: how long a process with the lowest score waits before it claims. ``look_every``: how often bots
     that stand by look. ``patience``: how long they stand by, and how long a claim is renewed. ``remembered``: how long
     an answered message cannot be claimed again, whatever the record says.
     """
@@ -66,11 +66,13 @@ class AnswerClaims:
     async def win(
         self, session_key: str, message: Entry, *, score: float = 1.0, alone: bool = False, stand_by: bool = True
     ) -> "Claim | None":
-        """The claim on a message, to be used with ``async with``; None when another process answers or has answered.
+        """The claim on a message, to be used with ``async with``; None when another process answers or has
+        answered.
 
         ``score`` is between 0 and 1; the best does not wait, nor does an agent that is ``alone`` in the chat. With
-        ``stand_by`` this returns only when the message is answered, or the claim is won after all, or patience ends.
-        Raises StoreError kinds when the record or the leases cannot be used: better no answer then than four.
+        ``stand_by`` this returns only when the message is answered, the claim is won after all, or patience ends.
+
+        Raises StoreError kinds when the record or the leases cannot be used: rather no answer than four.
         """
         name = _name(session_key, message)
         if not alone:
@@ -89,7 +91,7 @@ class AnswerClaims:
             await asyncio.sleep(self.limits.look_every)
 
     async def _try(self, name: str, session_key: str, message: Entry) -> "Claim | None":
-        """The claim; None as long as somebody else holds it; a closed claim when there is nothing left to answer."""
+        """The claim; None while somebody else holds it; a closed claim when there is nothing left to answer."""
         claim = Claim(self._lease.plain, name, self.limits)
         if await self._is_settled(name):
             claim.open = False
@@ -99,7 +101,7 @@ class AnswerClaims:
             return None
         claim.grant = grant
         try:
-            # Only now, with the claim in hand, nobody else can add the answer that we are looking for.
+            # Look only now: while we hold the claim, nobody else can add the answer we are looking for.
             entries = (await self._store.recent(session_key, _LOOK_BACK)).entries
             by = agent_of(grant.succeeds) if grant.succeeds else None
             if await self._is_settled(name):
@@ -120,14 +122,14 @@ class Claim:
     """The right to answer one message, renewed for as long as the ``async with`` block lasts. For event loops: nothing
     here waits for a network.
 
-    When the block ends well the message counts as answered; when it ends with an exception before ``settle`` was
-    called, the claim is given back and another bot may answer.
+    If the block ends normally the message counts as answered; if it raises before ``settle`` was called, the claim is
+    given back and another bot may answer.
     """
 
     def __init__(self, lease: Lease, name: str, limits: ClaimLimits) -> None:
         self.grant: Grant | None = None
         self.open: bool = True
-        """False once the message is answered or the claim was given back."""
+        """False once the message is answered or the claim given back."""
         self._lease: Lease = lease
         self._name: str = name
         self._limits: ClaimLimits = limits
@@ -138,30 +140,35 @@ class Claim:
 
     @property
     def is_ours(self) -> bool:
-        """What the last call of ``holds`` said; asks nobody."""
+        """The last result of ``holds``; asks nobody."""
         return self.open and self.grant is not None
 
     def holds(self) -> bool:
-        """Ask this right before sending: True when the claim is still ours, for ``ttl`` seconds since it was renewed.
+        """Call this right before sending: True when the claim is still ours, for ``ttl`` seconds after its last
+        renewal.
 
-        It is renewed now, unless that could take a while or another process is busy with the leases for a moment: then
-        what was last known counts. Raises other StoreError kinds.
+        It is renewed now, unless that could take long or another process has locked the leases at the moment: then the
+        last known state counts. Raises other StoreError kinds.
         """
         if not self._lease.blocking:
             with suppress(StoreBusyError):
                 return self._renewed()
+        # Half of it, so that a send that starts now can end before the lease runs out.
         return self.is_ours and time.monotonic() - self._renewed_at < self._limits.ttl / 2
 
     def _renewed(self) -> bool:
         if self.grant is None or not self.open:
             return False
+        # Taken before the call, because the lease may run from its beginning.
         at = time.monotonic()
         self.grant = self._lease.renew(self.grant, self._limits.ttl)
         self._renewed_at = at
         return self.grant is not None
 
     def settle(self) -> None:
-        """The message is answered, or needs no answer: nobody will be given it any more. Call it once it is sent."""
+        """The message is answered, or needs no answer: nobody can claim it any more. Call it once the answer is
+        sent.
+        """
         if self.grant is not None and self.open:
             self._tell(partial(self._settle, self.grant), until_known=True)
 
@@ -174,8 +181,8 @@ class Claim:
         self._lease.release(grant)
 
     def _tell(self, others: Callable[[], object] | None, *, until_known: bool = False) -> None:
-        """Tell the other processes, in a thread where that may take a while; again where they cannot be told now and
-        the claim would run out, so that another bot answers, too.
+        """Tell the other processes, in a thread where that may take long; retried when they cannot be told now and the
+        claim would run out, because then another bot would answer, too.
         """
         self.open = False
         if others is None:
@@ -189,13 +196,13 @@ class Claim:
     def _told(self, others: Callable[[], object], until_known: bool) -> None:
         try:
             others()
-        except StoreError as error:  # it runs out by itself
+        except StoreError as error:  # it expires by itself
             logger.log(level_of(error, logging.WARNING), "A claim could not be released: %s", error)
             if until_known and isinstance(error, StoreUnavailableError):
                 threading.Thread(target=self._tell_again, args=(others,), name="claim", daemon=True).start()
 
     def _tell_again(self, others: Callable[[], object]) -> None:
-        """For as long as others stand by."""
+        """Retry for as long as others stand by."""
         give_up = time.monotonic() + self._limits.patience
         while time.monotonic() < give_up:
             time.sleep(self._limits.look_every)
@@ -208,7 +215,7 @@ class Claim:
             return
 
     async def __aenter__(self) -> Self:
-        # In a thread: an event loop that is busy for seconds must not cost the claim, or a second model is asked.
+        # In a thread: if an event loop that is busy for seconds lost the claim, a second bot would answer.
         self._renewing = threading.Thread(target=self._renew, name="claim-renewal", daemon=True)
         self._renewing.start()
         return self
@@ -221,13 +228,13 @@ class Claim:
             await asyncio.to_thread(self._renewing.join)
         try:
             self.settle() if exc is None else self.release()
-        except StoreError as error:  # it runs out by itself
+        except StoreError as error:  # it expires by itself
             logger.log(level_of(error, logging.WARNING), "A claim could not be released: %s", error)
         if self._telling is not None:
             await asyncio.to_thread(self._telling.join)
 
     def _renew(self) -> None:
-        """Never beyond ``patience``: an agent that hangs must not keep the message for ever."""
+        """Never beyond ``patience``: an agent that hangs must not keep the message forever."""
         every = pause = self._limits.ttl / _RENEWALS
         give_up = time.monotonic() + self._limits.patience
         while not self._over.wait(pause) and time.monotonic() < give_up:
@@ -235,18 +242,17 @@ class Claim:
             try:
                 if not self._renewed():
                     return
-            except StoreBusyError:  # another process is at it, for a moment
+            except StoreBusyError:  # another process has locked the leases for a moment
                 pause = every / 10
             except StoreError as error:
                 logger.log(level_of(error, logging.WARNING), "A claim could not be renewed: %s", error)
 
 
 def is_answered(message: Entry, entries: Sequence[Entry], *, by: AgentProfile | None = None) -> bool:
-    """True when a bot answered the message: with a reply to it, or, of the one bot ``by``, with any later words in its
-    talk that reply to nothing.
+    """True when a bot answered the message: with a reply to it, or, for the given bot ``by``, with any later message in
+    its talk that replies to nothing.
 
-    Later is what stands behind the message in ``entries``, oldest first; where it is not among them, what was said
-    after it.
+    Later means behind the message in ``entries`` (oldest first); if it is not among them, said after it.
     """
     ids = ids_of(message)
     replies = [entry for entry in entries if "reply_to" in entry and id_at(entry, "reply_to") in ids]
@@ -269,13 +275,13 @@ def _after(message: Entry, ids: set[str], entries: Sequence[Entry]) -> Sequence[
 
 
 def _is_called(entry: Entry, ids: set[str]) -> bool:
-    """True when an entry has one of these ids. Asked of a hundred entries for each decision."""
+    """True when an entry has one of these ids. Hot: called for a hundred entries per decision."""
     first = entry.get("message_id")
     return (isinstance(first, str) and first in ids) or ("message_ids" in entry and not ids.isdisjoint(ids_of(entry)))
 
 
 def _settled(name: str) -> str:
-    """The lease that says of a message that it needs no answer any more."""
+    """The name of the lease that marks a message as needing no answer."""
     return f"settled {name}"
 
 

@@ -31,7 +31,7 @@ _PLEASANTRIES: Final = """
     see you|see you later|good night|have a nice day|have a good day|have a great day|lol|haha|
     不客气|不用谢|不谢|客气了|应该的|没事|没关系|哦|噢|哈哈|哈哈哈|呵呵|再见|拜拜|回见|回头见|晚安|合作愉快|祝好|加油
 """
-"""Neither thanks nor consent: answers to thanks, farewells, laughter, good wishes."""
+"""Neither thanks nor consent: replies to thanks, farewells, laughter, good wishes."""
 _BESIDE: Final = """
     you|all|everyone|everybody|both|team|so much|very much|again|then|too|and|a lot|for your help|for the help|
     for the update|for sharing|你|您|大家|各位|啦|啊|呀|哦|了|的|那就|那|也
@@ -54,7 +54,7 @@ _APPROVING: Final = re.compile("[👍👌🙏👏🙌🤝🫡🫶💯✅✔❤�
 
 
 def is_courtesy(text: str, names: Iterable[str] = ()) -> bool:
-    """True for thanks, consent, greetings, farewells and emoji, and nothing else; ``names`` of members may stand there.
+    """True for a text of only thanks, consent, greetings, farewells and emoji; ``names`` of members may occur.
 
     >>> is_courtesy("好的，谢谢！👍"), is_courtesy("Thanks @Beta, sounds good"), is_courtesy("ok, but which one?")
     (True, True, False)
@@ -67,8 +67,8 @@ def is_courtesy(text: str, names: Iterable[str] = ()) -> bool:
 
 
 def is_thanks(text: str, names: Iterable[str] = ()) -> bool:
-    """True for a courtesy that thanks, praises or agrees, in words or by emoji alone. Greetings, farewells, laughter,
-    answers to thanks and a bare mention do not.
+    """True for a courtesy that thanks, praises or agrees, in words or by emoji alone; not for greetings, farewells,
+    laughter, replies to thanks and a bare mention.
 
     >>> is_thanks("好的，谢谢！"), is_thanks("👍 @Beta"), is_thanks("bye!"), is_thanks("@Beta")
     (True, True, False, False)
@@ -81,7 +81,7 @@ def is_thanks(text: str, names: Iterable[str] = ()) -> bool:
 
 
 def is_consent(text: str, names: Iterable[str] = ()) -> bool:
-    """True for a courtesy that agrees or praises and does not thank: an answer, where something was asked.
+    """True for a courtesy that agrees or praises and does not thank: it is an answer when something was asked.
 
     >>> is_consent("可以"), is_consent("👍"), is_consent("好的，谢谢"), is_consent("bye")
     (True, True, False, False)
@@ -103,7 +103,7 @@ def is_greeting(text: str, names: Iterable[str] = ()) -> bool:
 
 
 def is_wordless(text: str, names: Iterable[str] = ()) -> bool:
-    """True for a text that says nothing in words beside mentions: a bare mention, emoji."""
+    """True for a text without words apart from mentions: a bare mention, emoji."""
     return not _spoken(text, list(names))
 
 
@@ -112,12 +112,12 @@ def _asks(text: str) -> bool:
 
 
 def _spoken(text: str, names: Iterable[str]) -> str:
-    """What a text says in words beside mentions, in small letters; empty for emoji alone."""
+    """The words of a text apart from mentions, in lower case; empty for emoji alone."""
     return _plain(_without_mentions(text[:_LETTERS], names))
 
 
 def _courtesies(text: str, plain: str, names: Iterable[str]) -> frozenset[str]:
-    """The courtesies of which a text is made, ``plain`` being what it says; none when it says anything else."""
+    """The courtesies a text consists of, ``plain`` being its words; empty when it says anything else."""
     if len(text) > _LONGEST or "?" in text or "？" in text:
         return frozenset()
     allowed = {_plain(name) for name in names} | _COURTESIES | _FILLERS
@@ -131,7 +131,7 @@ def _courtesies(text: str, plain: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def _without_mentions(text: str, names: Iterable[str]) -> str:
-    """The text without what is mentioned with @: known names first, as what follows may be glued to them."""
+    """The text without @mentions: known names first, because text may follow them without a space."""
     if "@" not in text:
         return text
     for name in sorted(filter(None, names), key=len, reverse=True):
@@ -140,7 +140,7 @@ def _without_mentions(text: str, names: Iterable[str]) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """The letters and digits of a text: equal for texts that say the same in the same words; empty for emoji alone.
+    """The letters and digits of a text: equal for texts with the same words; empty for emoji alone.
 
     >>> fingerprint("Done!") == fingerprint(" done ✅")
     True
@@ -149,12 +149,12 @@ def fingerprint(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Small letters and digits of any script, everything else as single spaces."""
+    """Lower-case letters and digits of any script, with everything else as single spaces."""
     return _OTHER.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def _said(piece: str, allowed: set[str]) -> list[str] | None:
-    """The allowed phrases of which a piece of text is made, the longest first; None when it holds anything else."""
+    """The allowed phrases a piece of text consists of, longest first; None when it contains anything else."""
     latin = piece[0].isascii()
     units = piece.split() if latin else list(piece.replace(" ", ""))
     glue = " " if latin else ""

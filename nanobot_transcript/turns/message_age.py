@@ -1,4 +1,4 @@
-"""How old a message is, where the platform's clock and that of this machine differ by minutes."""
+"""How old a message is, when the clocks of the platform and this machine differ by minutes."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,21 +9,22 @@ __all__ = ["age_ms"]
 
 _LATEST: Final = 20
 _AHEAD: Final = 900_000.0
-"""A clock is ahead by no more than this (ms); what is more is a message that came late."""
+"""Milliseconds by which a clock may be ahead; a larger difference means that the message came late."""
 _FARTHEST: Final = 1e18
 _LATE: Final = ("history", "import", "send", "stream")
-"""Sources of what was not pushed: it may be recorded any time after it was sent, which says nothing about the clocks.
-Not a set: a foreign line may have anything for a source."""
+"""Sources of messages that were not pushed: they are recorded any time after they were sent, which says nothing about
+the clocks. Not a set, because a foreign line may have an unhashable source.
+"""
 
 
 def age_ms(message: Entry, near: Iterable[Entry], now_ms: float | None) -> float:
-    """Milliseconds since the message was sent; 0 where that cannot be told.
+    """Milliseconds since the message was sent; 0 when that cannot be told.
 
-    ``now_ms`` None: when it was received, which only what was pushed tells; anything else counts as on time.
+    ``now_ms`` None: use the time of receipt, which only pushed messages have; all others count as on time.
 
-    ``near`` are entries of the same time, oldest first. The quickest of the last arrivals among them shows how far the
-    clocks are apart: a message is received no earlier than it is sent. Where several seem to be received before they
-    were sent, this machine's clock is behind; a single one may have a wrong time.
+    ``near`` are entries of the same time, oldest first. The fastest of the last arrivals among them shows how far the
+    clocks are apart, because a message is received no earlier than it is sent. If several seem to be received before
+    they were sent, this machine's clock is behind; a single one may have a wrong time.
     """
     if now_ms is None and not _is_pushed(message):
         return 0.0

@@ -1,4 +1,4 @@
-"""Which bot a thread, or the present talk of a chat, belongs to: the same answer in every process."""
+"""Which bot a thread, or the current talk of a chat, belongs to: the same answer in every process."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -24,8 +24,8 @@ def owner_of(
     """The name of the bot that was last mentioned with @, else of the one that spoke last; None without either.
 
     ``entries`` are the newest, oldest first. With ``thread_id`` those of that thread count (``root_id`` is its first
-    message), however old. Without, those outside of threads since the last silence of ``idle`` seconds, and none when
-    ``now_ms`` lies that far behind them. ``bots`` are the known bots; who speaks as a bot in ``entries`` is one, too.
+    message), however old. Without, those outside of threads since the last silence of ``idle`` seconds, and none if
+    ``now_ms`` is that long after them. ``bots`` are the known bots; whoever speaks as a bot in ``entries`` counts, too.
     """
     talk = [entry for entry in entries if same_talk(entry, thread_id, root_id)]
     if thread_id is None:
@@ -55,7 +55,7 @@ def _members(talk: Iterable[Entry], bots: Iterable[AgentProfile]) -> list[AgentP
 
 
 def _mentioned(entry: Entry, members: Sequence[AgentProfile], known: Sequence[AgentProfile]) -> str | None:
-    """The bot an entry mentions; the last one of its list when it mentions several. Nobody hands over to itself."""
+    """The bot an entry mentions; the last of its list when it mentions several. A bot cannot hand over to itself."""
     if not (is_bot(entry) or is_person(entry)):
         return None
     others = [bot for bot in members if not wrote(bot, entry) and addresses(entry, bot, (*members, *known))]

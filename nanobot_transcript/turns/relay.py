@@ -1,7 +1,7 @@
-"""What other bots said becomes this agent's input, also where the platform does not push it: out of the record.
+"""Relays messages of other bots from the record to this agent, even when the platform does not push them.
 
-A relay follows the transcripts. It hands out an entry of another bot at most once, after the loop guard allowed it,
-and remembers in the store's hidden folder how far it has come, so that a restart repeats nothing.
+A relay follows the transcripts. It passes on an entry of another bot at most once, after the loop guard allowed it, and
+saves in the store's hidden folder how far it has come, so that a restart repeats nothing.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RelaySettings:
-    """``mode``: ``off``, ``mentions`` (only what mentions the agent or replies to it) or ``all``.
+    """``mode``: ``off``, ``mentions`` (only entries that mention the agent or reply to it) or ``all``.
 
-    What is older than ``max_age`` seconds when the relay gets to see it is not handed out.
+    Entries older than ``max_age`` seconds when the relay sees them are not passed on.
     """
 
     mode: RelayMode = "off"
@@ -51,10 +51,12 @@ class RelaySettings:
 class Relay:
     """The entries of other bots for one agent.
 
-    ``members`` tells by session key who is in a chat: a name that is part of a longer one mentions nobody.
-    ``seen`` says of a message id that the host took it from the platform already; it is asked at the last moment.
-    ``readable`` says of an entry that its text is complete, by default as its platform says: another bot's card that is
-    still being written is handed out later, once its text is there. One process per agent relays.
+    ``members`` tells by session key who is in a chat, because a name that is part of a longer one mentions nobody.
+
+    ``seen`` tells whether the host already got a message (by id) from the platform; it is asked at the last moment.
+
+    ``readable`` tells whether an entry's text is complete, by default as its platform says: another bot's unfinished
+    card is passed on later, once its text is there. Only one process per agent relays.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class Relay:
         marks: Marks | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``marks`` keep how far it has come, by default beside the store."""
+        """``marks`` store how far it has come, by default beside the store."""
         self.settings: RelaySettings = settings or RelaySettings()
         self._store: AsyncGroupTranscriptStore = store
         self._marks: Marks = marks or FileMarks(store.base_dir)
@@ -80,13 +82,13 @@ class Relay:
         self._seen: Callable[[str], bool] = seen
         self._readable: Callable[[Entry], bool] | None = readable
         self._clock: Callable[[], float] = clock
-        self._is_deaf: bool = False
-        """The record cannot be read, and that was said."""
+        self._is_cut_off: bool = False
+        """The record cannot be read, and that was logged."""
         self.on_stop: Callable[[str, Entry, str], None] = lambda session_key, entry, reason: None
-        """Told what the loop guard did not let out, and why."""
+        """Called with entries that the loop guard stopped, and why."""
 
     async def entries(self, session_key: str) -> AsyncGenerator[Entry, None]:
-        """Entries of one chat as they come, without end; the chat may begin later. Nothing in mode ``off``."""
+        """Entries of one chat as they come, without end; the chat may begin later. Empty in mode ``off``."""
         if self.settings.mode == "off":
             return
         place = _Place(self._marks, self._agent.name, session_key)
@@ -96,16 +98,17 @@ class Relay:
                 async with aclosing(self._unread(session_key, place)) as unread:
                     async for entry in unread:
                         yield entry
-                        self._is_deaf = False
+                        self._is_cut_off = False
                 await self._change(session_key, place)
-                self._is_deaf = False
+                self._is_cut_off = False
             except StoreUnavailableError as error:
                 await self._wait_for_the_record(error)
 
     async def run(self, take: Callable[[str, Entry], Awaitable[None]]) -> None:
-        """Call ``take(session_key, entry)`` for the entries of all chats, those included that begin later. Never ends.
+        """Call ``take(session_key, entry)`` for the entries of all chats, including those that begin later.
+        Never ends.
 
-        In mode ``off`` it returns at once. What ``take`` raises ends the relay.
+        In mode ``off`` it returns at once. An exception of ``take`` ends the relay.
         """
         if self.settings.mode == "off":
             return
@@ -122,20 +125,20 @@ class Relay:
         try:
             return [chat.session_key for chat in await self._store.chats()]
         except StoreUnavailableError as error:
-            self._say_deaf(error)
+            self._log_outage(error)
             return []
 
     async def _wait_for_the_record(self, error: StoreUnavailableError) -> None:
-        self._say_deaf(error)
+        self._log_outage(error)
         await asyncio.sleep(_LOOK_FOR_CHATS)
 
-    def _say_deaf(self, error: StoreUnavailableError) -> None:
-        """Once, until it has heard something again."""
-        if not self._is_deaf:
-            self._is_deaf = True
+    def _log_outage(self, error: StoreUnavailableError) -> None:
+        """Log it once, until the record can be read again."""
+        if not self._is_cut_off:
+            self._is_cut_off = True
             logger.log(
                 level_of(error, logging.WARNING),
-                "%s does not hear other bots now: %s %s",
+                "%s cannot hear other bots, because the record cannot be read: %s %s",
                 self._agent.name,
                 error,
                 error.hint,
@@ -147,7 +150,9 @@ class Relay:
                 await take(session_key, entry)
 
     async def _unread(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
-        """What is to be handed out now. That is saved first: killed in between, one entry is lost and none doubled."""
+        """What to pass on now. The progress is saved first: a kill in between loses one entry, and never
+        doubles one.
+        """
         while True:
             if place.cursor is None:
                 await self._begin(session_key, place)
@@ -182,7 +187,9 @@ class Relay:
                 yield entry
 
     async def _next(self, session_key: str, place: "_Place") -> Page | None:
-        """The next page of the transcript; None at the end, and without a cursor when it was none of this store."""
+        """The next page of the transcript; None at the end, and without a cursor when the cursor was not of
+        this store.
+        """
         try:
             page = await self._store.read(session_key, place.cursor, _PAGE)
         except InvalidCursorError:
@@ -191,7 +198,7 @@ class Relay:
         return page if page.cursor != place.cursor else None
 
     async def _begin(self, session_key: str, place: "_Place") -> None:
-        """Take place at the end, with the newest entries still to be handed out."""
+        """Start at the end, with the newest entries still to be passed on."""
         page = await self._store.recent(session_key, _PAGE)
         news = [handed_as(entry) for entry in page.entries if self._concerns(entry, page.entries)]
         await asyncio.to_thread(place.move, page.cursor, [mark for mark in news if mark not in place.handed])
@@ -237,16 +244,20 @@ class _Place:
         self._named: dict[str, str] = {"agent": agent, "session": session_key}
         self.cursor: str | None = None
         self.waiting: tuple[str, ...] = ()
-        """Messages before the cursor that are still to be handed out, such as those without a readable text yet."""
+        """Messages before the cursor still to be passed on, such as those without a readable text yet."""
         self.handed: tuple[str, ...] = ()
-        """The newest messages that were handed out; some may stand behind the cursor."""
+        """The newest messages that were passed on; some may be behind the cursor."""
 
     def load(self) -> None:
-        """Go on where the last process stopped. What cannot be read is as good as not there."""
+        """Continue where the last process stopped. An unreadable mark counts as missing."""
         try:
             document = self._marks.get(_KIND, *self._named.values()) or {}
         except StoreError as error:
-            logger.log(level_of(error, logging.WARNING), "The position of the relay is unknown: %s", error)
+            logger.log(
+                level_of(error, logging.WARNING),
+                "The saved position of the relay cannot be read, starting at the end: %s",
+                error,
+            )
             return
         cursor = document.get("cursor")
         self.cursor = cursor if isinstance(cursor, str) else None
@@ -254,18 +265,18 @@ class _Place:
         self.handed = _texts(document.get("handed"))
 
     def hand_out(self, mark: str) -> None:
-        """This one is handed out now."""
+        """This message is passed on now."""
         self.handed = (*self.handed, mark)[-_PAGE:]
         self._save()
 
     def move(self, cursor: str, waiting: list[str]) -> None:
-        """Everything up to ``cursor`` is done, apart from the messages in ``waiting``."""
+        """Everything up to ``cursor`` is done, except the messages in ``waiting``."""
         self.cursor = cursor
         self.waiting = tuple(dict.fromkeys((*self.waiting, *waiting)))[-_WAITING:]
         self._save()
 
     def settle(self, message_id: str) -> None:
-        """Wait for this message no more. It may stand behind the cursor: what this process has just written does."""
+        """Wait for this message no longer. It may be behind the cursor: this process may just have written it."""
         self.waiting = tuple(other for other in self.waiting if other != message_id)
         self.handed = (*self.handed, message_id)[-_PAGE:]
         self._save()
@@ -288,5 +299,5 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def handed_as(entry: Entry) -> str:
-    """What an entry is called among those that were handed out."""
+    """The key of an entry among those passed on."""
     return entry["message_id"] or f"{entry['ts']} {speaker(entry)}"

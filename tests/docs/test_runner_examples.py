@@ -12,8 +12,9 @@ import pytest
 import yaml
 from support.waiting import PATIENCE
 
+from nanobot_transcript.conversation.prompt import build_messages
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner import CommandOptions, CommandResponder, Prompt, build_messages
+from nanobot_transcript.runner import CommandOptions, CommandResponder, Prompt
 from nanobot_transcript.settings import Settings, load_settings
 
 if TYPE_CHECKING:

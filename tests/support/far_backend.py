@@ -10,8 +10,8 @@ from typing import Any
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreBusyError, StoreUnavailableError
-from nanobot_transcript.store.contract import MaintenanceReport
-from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, JsonlBackend
+from nanobot_transcript.store.contract import DEFAULT_SEGMENT_BYTES, MaintenanceReport
+from nanobot_transcript.store.jsonl.backend import JsonlBackend
 from nanobot_transcript.store.lines.erasure import Purged
 
 __all__ = ["FarFiles", "FaultyFar"]

@@ -1,1 +1,1 @@
-"""Agreement through files on one machine."""
+"""Coordination through files on one machine."""

@@ -1,4 +1,4 @@
-"""Budgets in files: how much all processes of one machine have used of something lately."""
+"""Budgets in files: how much all processes of one machine have used lately."""
 
 from math import isfinite
 from pathlib import Path
@@ -15,9 +15,9 @@ _SLICES: Final = 20
 class FileBudget:
     """``Budget`` in the folder ``.state/locks/budgets`` of a store.
 
-    The window slides in twentieths: what was taken counts until its whole twentieth has left the window, so a budget
-    is never exceeded and returns at most one twentieth late. ``wait`` bounds (seconds) what a call may wait for
-    another process's call; StoreBusyError after that.
+    The window slides in twentieths: what was taken counts until its whole twentieth has left the window, so a budget is
+    never exceeded, and frees up at most one twentieth late. ``wait`` (seconds) bounds the wait for another process's
+    call; StoreBusyError after that.
     """
 
     def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock | None = None) -> None:
@@ -29,7 +29,7 @@ class FileBudget:
         return False
 
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
-        """See ``Budget.take``. Raises ConfigError for a ``window`` or ``cost`` that makes no sense."""
+        """See ``Budget.take``. Raises ConfigError for an invalid ``window`` or ``cost``."""
         _check(cost, window)
         name = _named(name, window)
         with self._files.change(name) as (drawer, key):
@@ -44,7 +44,7 @@ class FileBudget:
             return True
 
     def used(self, name: str, *, window: float) -> int:
-        """See ``Budget.used``: without a lock. Raises ConfigError for a ``window`` that makes no sense."""
+        """See ``Budget.used``; takes no lock. Raises ConfigError for an invalid ``window``."""
         _check(0, window)
         name = _named(name, window)
         fact = self._files.look(name)
@@ -68,7 +68,7 @@ def _slice(now: float, window: float) -> int:
 
 
 def _used(fact: dict[str, Any] | None, now: float, window: float) -> dict[str, int]:
-    """What is still in the window, by slice. A clock that was set back frees nothing within one window."""
+    """What is still in the window, by slice. Setting the clock back frees nothing within one window."""
     used = fact.get("used") if fact else None
     if not isinstance(used, dict):
         return {}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from nanobot_transcript.coordination.contract import KeptMark, digest_of
+from nanobot_transcript.coordination.contract import KeptMark, digest_of, is_id
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_read
 from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
@@ -21,15 +21,14 @@ logger = logging.getLogger(__name__)
 
 _VERSION: Final = 1
 _LARGEST: Final = 1 << 20
-_HASH: Final = re.compile(r"[0-9a-f]{32}")
 _NAMED: Final = re.compile(r"(?:(.+)-)?([0-9a-f]{32})(?:\.json)?")
-# As they have always lain: the marks of sessions bear no prefix, and private chats are a folder of names. What was
-# moved are as many marks as there are chats, which nobody else should have to go through.
+# Fixed by earlier versions: marks of sessions have no prefix, and those of private chats a folder of their own. Those
+# of moves, one per chat, are in a folder so that listing the others stays quick.
 _NAMES: Final = {"session": ("", ".json"), "private": ("private/", ""), "moved": ("moved/", ".json")}
 
 
 class FileMarks:
-    """Below the record in ``base_dir``. Nothing is made before something is put."""
+    """Below the record in ``base_dir``. Creates nothing before something is put."""
 
     def __init__(self, base_dir: str | Path) -> None:
         self._base: Path = Path(base_dir).expanduser()
@@ -49,11 +48,11 @@ class FileMarks:
         self.keep(KeptMark(kind, digest_of(kind, name), document))
 
     def keep(self, mark: KeptMark) -> None:
-        """``put`` by the digest of a name."""
+        """``put`` with the digest of a name."""
         path, document = self._place(mark.kind, mark.digest), mark.document or {}
         known = (self._read(path) or {}).get("v", _VERSION)
         if known != _VERSION:
-            return  # a newer version has written it, and may come back
+            return  # a newer version has written it, and may run again
         body = json.dumps({"v": _VERSION} | document, ensure_ascii=True, separators=(",", ":"))
         try:
             make_folders(self._base, path.parent)
@@ -70,14 +69,14 @@ class FileMarks:
         for path in self._files(kind):
             try:
                 document = self._read(path)
-            except StoreError as error:  # the others are there all the same
+            except StoreError as error:  # the other marks are still good
                 logger.warning("%s", error)
                 continue
             if document is not None and document.get("v") == _VERSION:
                 yield document
 
     def kept(self) -> Iterator[KeptMark]:
-        """Every mark but those of kind ``moved``; what was put last comes last."""
+        """Every mark except those of kind ``moved``; the one that was put last comes last."""
         for _, path in sorted(self._stamped()):
             found = _NAMED.fullmatch(path.name)
             is_private = path.parent != self._folder
@@ -87,11 +86,11 @@ class FileMarks:
             if document is not None:
                 version = document.pop("v", None)
                 yield KeptMark(kind, found[2], document if version == _VERSION else None)
-            elif is_private:  # that it is there says all
+            elif is_private:  # its existence says everything
                 yield KeptMark(kind, found[2], {})
 
     def find(self, kind: str, digest: str) -> dict[str, Any] | None:
-        """``get`` by the digest of a name."""
+        """``get`` with the digest of a name."""
         document = self._read(self._place(kind, digest))
         return document if document is not None and document.get("v") == _VERSION else None
 
@@ -129,10 +128,10 @@ class FileMarks:
     def _files(self, kind: str) -> list[Path]:
         prefix, suffix = _NAMES.get(kind, (f"{kind}-", ".json"))
         found = self._folder.glob(f"{prefix}*{suffix}")
-        return [path for path in found if _HASH.fullmatch(path.name.removeprefix(prefix).removesuffix(suffix))]
+        return [path for path in found if is_id(path.name.removeprefix(prefix).removesuffix(suffix))]
 
     def _read(self, path: Path) -> dict[str, Any] | None:
-        """The document of any version; None when there is none, or nothing that can be understood."""
+        """The document of any version; None when there is none, or it cannot be understood."""
         try:
             with os.fdopen(to_read(str(path)), "rb") as file:
                 document = json.loads(file.read(_LARGEST))

@@ -1,14 +1,13 @@
-"""Which processes live: each holds a lock on a file of its own, which the kernel frees when the process ends."""
+"""Which processes are alive: each holds a lock on its own file, which the kernel frees when the process ends."""
 
 import contextlib
 import fcntl
 import os
-import re
 import threading
 from pathlib import Path
-from typing import Final
 from uuid import uuid4
 
+from nanobot_transcript.coordination.contract import is_id
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.layout import make_folders
@@ -17,11 +16,9 @@ from nanobot_transcript.files.os_errors import store_error
 
 __all__ = ["FileProcesses"]
 
-_ID: Final = re.compile(r"[0-9a-f]{32}")
-
 
 class FileProcesses:
-    """``Processes`` in the folder ``base / name``. Nothing is made before the first ``join``."""
+    """``Processes`` in the folder ``base / name``. Creates nothing before the first ``join``."""
 
     def __init__(self, base: Path, name: str) -> None:
         self._base: Path = base
@@ -48,8 +45,8 @@ class FileProcesses:
         """See ``Processes.alive``."""
         if other == self._id:
             return True
-        if not _ID.fullmatch(other):
-            return False  # no ``join`` gives such an id; as a path it may lead anywhere
+        if not is_id(other):
+            return False  # ``join`` never returns such an id, and as a path it could lead anywhere
         path = self._folder / other
         try:
             return is_held(path)
@@ -60,7 +57,7 @@ class FileProcesses:
         """Remove the files of processes that have ended."""
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
-                with contextlib.suppress(OSError, StoreError):  # what was put there by others hinders nobody
+                with contextlib.suppress(OSError, StoreError):  # a foreign file in the folder does no harm
                     if not self.alive(path.name):
                         path.unlink(missing_ok=True)
 
@@ -81,4 +78,4 @@ class FileProcesses:
             with contextlib.suppress(FileNotFoundError):
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return descriptor
-            os.close(descriptor)  # tidied away by another process between the two calls
+            os.close(descriptor)  # another process removed it between the two calls

@@ -1,7 +1,7 @@
-"""Signals through files: who tells touches one, who listens looks at the times of a few, several times a second.
+"""Signals through files: telling touches a file; listeners look at the times of a few files several times a second.
 
-What lies in files of its own has these as ``sources``, too: they say by themselves that they have changed, also when a
-process was killed between its change and its word, or does not know of signals.
+Data in files of their own also count as ``sources``: their times show a change even when a process was killed before it
+could signal, or does not know of signals.
 """
 
 import asyncio
@@ -27,18 +27,18 @@ logger = logging.getLogger(__name__)
 
 _LOOK_EVERY: Final = 0.2
 _TICK_NS: Final = 50_000_000
-"""Kernels give files the time of their last tick: two changes within one look like one."""
+"""File times advance in ticks of the kernel: two changes within one tick look like one."""
 
 
 class Watched(NamedTuple):
-    """A file of a folder, or with a ``*`` in ``pattern`` those whose names match it (``fnmatch``)."""
+    """A file in a folder, or with a ``*`` in ``pattern`` all files whose names match it (``fnmatch``)."""
 
     folder: Path
     pattern: str
 
 
 class FileSignals:
-    """``Signals`` in the folder ``.state/signals`` of a record; a name there is the file of its hash."""
+    """``Signals`` in the folder ``.state/signals`` of a record; each name has a file named by its hash."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class FileSignals:
         *,
         every: float = _LOOK_EVERY,
     ) -> None:
-        """``every`` is how long (seconds) other processes' signals may take."""
+        """``every`` (seconds) is how long other processes' signals may take."""
         self._base: Path = Path(base_dir).expanduser()
         self._folder: Path = self._base / STATE_FOLDER / "signals"
         self._sources: Mapping[str, Sequence[Watched]] = sources or {}
@@ -76,7 +76,7 @@ class FileSignals:
             ear.told_here(name)
 
     def look(self, name: str) -> "list[_Stamp]":
-        """How the files of a name look now; other than before when it was told, or when its sources have changed."""
+        """The state of a name's files now; it differs when the name was told, or its sources have changed."""
         sources = [Watched(self._folder, self._path(name).name), *self._sources.get(name, ())]
         return [stamp for source in sources for stamp in _stamps(source)]
 
@@ -93,7 +93,7 @@ class FileSignals:
         try:
             make_folders(self._base, self._folder)
             os.close(to_append(str(path)))
-        except (OSError, StoreError) as error:  # whoever listens looks again by itself after a while
+        except (OSError, StoreError) as error:  # listeners look again after a while anyway
             logger.debug("%s cannot be created: %s", path, error)
 
     def _path(self, name: str) -> Path:
@@ -108,7 +108,7 @@ class _Ear:
         self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self._here: set[str] = set()
         self._doubtful: set[str] = set()
-        """Names whose files were just being written: the next change may bear the same time."""
+        """Names whose files were written just now: the next change may have the same time."""
         self._woken: asyncio.Event = asyncio.Event()
         self._seen: dict[str, list[_Stamp]] = {}
         self._notice(*self._look())
@@ -127,8 +127,8 @@ class _Ear:
         return frozenset(told)
 
     def told_here(self, name: str) -> None:
-        """This process tells it, in any thread."""
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        """This process tells it, from any thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             self._loop.call_soon_threadsafe(self._wake, name)
 
     def _wake(self, name: str) -> None:
@@ -140,12 +140,12 @@ class _Ear:
         return time.time_ns(), {name: self._signals.look(name) for name in self.names}
 
     def _notice(self, looked: int, found: "dict[str, list[_Stamp]]") -> set[str]:
-        """Which names were told here, or have changed since the last look."""
+        """The names that were told here, or have changed since the last look."""
         told = self._here | {name for name, stamps in found.items() if stamps != self._seen.get(name)}
         self._here = set()
         self._woken.clear()
         self._seen = found
-        young, now = looked - _TICK_NS, looked + _TICK_NS  # a time that is to come tells nothing
+        young, now = looked - _TICK_NS, looked + _TICK_NS  # a time in the future proves nothing
         fresh = {name for name, stamps in found.items() if any(young < stamp.written <= now for stamp in stamps)}
         self._doubtful |= fresh
         return told

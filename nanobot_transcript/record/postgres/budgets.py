@@ -1,29 +1,32 @@
-"""Budgets in the database, by its clock."""
+"""Budgets in the database, measured by its clock."""
 
+from dataclasses import dataclass
 from math import isfinite
 from typing import Final
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record.postgres.index_keys import as_key
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Engine
 
 __all__ = ["PostgresBudget"]
 
 _TAKE: Final = "SELECT nanobot.take(%s, %s, %s, %s)"
-_NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
 _USED: Final = f"""
 SELECT coalesce(sum(used), 0)::bigint FROM nanobot.budgets
-WHERE name = %(name)s AND abs(slice - floor({_NOW} / %(window)s * 20)) <= 20
+WHERE name = %(name)s AND abs(slice - floor({NOW} / %(window)s * 20)) <= 20
 """
 _MOST: Final = (1 << 62) - 1
 
 
+@dataclass(eq=False, slots=True)
 class PostgresBudget:
-    """``Budget`` in a database. The window slides in twentieths, so a budget returns at most one twentieth late."""
+    """``Budget`` in a database. The window slides in twentieths, so what was taken is given back up to one twentieth
+    late.
+    """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine: Engine = engine
+    _engine: Engine
 
     @property
     def blocking(self) -> bool:

@@ -1,4 +1,4 @@
-"""Transcripts as a whole: every line as it stands, and many lines at once."""
+"""Transcripts as a whole, for moving them: every line as it stands, and many lines at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
@@ -21,17 +21,17 @@ from nanobot_transcript.store.lines.ops import is_op
 __all__ = ["PostgresBulk", "Then"]
 
 Then = Callable[[Connection, str], None]
-"""What is done in the same transaction; it is given the cursor behind the last line."""
+"""Runs in the same transaction, with the cursor behind the last line."""
 
 _PAGE: Final = 2000
-_UNWEIGHED: Final = 10_000
-_WEIGH: Final = "ANALYZE nanobot.lines, nanobot.ids"
-"""Who has not been told how many lines there are takes each chat for a short one, and reads all of it for a page. What
-looks after that by itself comes about once in a minute.
+_UNANALYZED: Final = 10_000
+_ANALYZE: Final = "ANALYZE nanobot.lines, nanobot.ids"
+"""Without statistics the planner takes every chat for a short one and reads all of it for one page. Autovacuum updates
+them about once a minute, too late for a move.
 """
 _ANY_PURGE: Final = (1 << 63) - 1
 _PATIENCE_MS: Final = 10_000
-"""How long a whole batch waits for other writers of the chat."""
+"""How long a batch waits for other writers of the chat."""
 _STANDINGS: Final = """
 SELECT name, tag, seq, bytes, last_ms, purged FROM nanobot.chats WHERE bytes > 0 OR purged > 0 ORDER BY name
 """
@@ -39,14 +39,14 @@ _BODIES: Final = """
 SELECT seq, line FROM nanobot.lines WHERE chat = (SELECT id FROM nanobot.chats WHERE tag = %s) AND seq > %s
 ORDER BY seq LIMIT %s
 """
-# What a batch notes of how far it came is lost with its lines, so nobody has to wait for the disk.
+# No waiting for the disk: a crash that loses the lines also loses the waypoint in the same transaction.
 _SETTINGS: Final = """
 SELECT set_config('lock_timeout', %s, true), set_config('synchronous_commit', 'off', true)
 """
 _LOCK: Final = "SELECT id, seq, open_from, open_bytes FROM nanobot.chats WHERE tag = %s FOR UPDATE"
 _BEGIN: Final = "INSERT INTO nanobot.chats (tag, name) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _LINES: Final = "COPY nanobot.lines (chat, seq, op, line) FROM STDIN (FORMAT BINARY)"
-# https://www.postgresql.org/docs/current/sql-copy.html: how many fields, and each with its length before it.
+# https://www.postgresql.org/docs/current/sql-copy.html: the number of fields, then each with its length before it.
 _COPY_BEGINS: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _COPY_ROW: Final = Struct(">hiqiqi?i")
 _COPY_ENDS: Final = b"\xff\xff"
@@ -63,19 +63,19 @@ _NOTE_PURGE: Final = "UPDATE nanobot.chats SET purged = greatest(purged, %s) WHE
 
 
 class PostgresBulk:
-    """The transcripts of a database for who carries them elsewhere, or brings them from there. For one thread."""
+    """The transcripts of a database, for moving them out or in. For one thread."""
 
     def __init__(self, engine: Engine, transcripts: PostgresTranscripts) -> None:
         self._engine: Engine = engine
         self._transcripts: PostgresTranscripts = transcripts
         self._segment_bytes: int = transcripts.segment_bytes
-        self._unweighed: int = 0
-        self._weighed: int = 0
+        self._unanalyzed: int = 0
+        self._analyzed: int = 0
 
     # -- what there is
 
     def standings(self) -> Iterator[Standing]:
-        """How far each transcript goes, and those of which a purge is all that is known."""
+        """How far each transcript goes, including chats of which only a purge is known."""
         statement = self._engine.place.sql(_STANDINGS)
         rows = self._engine.read(RECORD, lambda connection: connection.execute(statement).fetchall(), [])
         for name, tag, seq, size, last_ms, purged in rows:
@@ -94,7 +94,7 @@ class PostgresBulk:
     # -- out
 
     def lines(self, session_key: str, after: str | None, upto: str | None = None) -> Iterator[Line]:
-        """Every line behind a cursor, as far as another one."""
+        """Every line behind a cursor, up to another one."""
         tag = self._rows(session_key).tag
         stop = None if upto is None else parse_cursor(tag, upto)
         for seq, body in self._behind(tag, 0 if after is None else parse_cursor(tag, after)):
@@ -104,7 +104,7 @@ class PostgresBulk:
             yield Line(f"e1.{tag[-6:]}.{seq:x}", entry, "" if entry is not None else "foreign")
 
     def bodies(self, session_key: str, after: str) -> Iterator[tuple[str, bytes]]:
-        """The bytes of every line behind a cursor, and the cursor behind each."""
+        """The bytes of every line behind a cursor, with the cursor behind it."""
         tag = self._rows(session_key).tag
         for seq, body in self._behind(tag, parse_cursor(tag, after)):
             yield f"e1.{tag[-6:]}.{seq:x}", body
@@ -125,7 +125,7 @@ class PostgresBulk:
             seq = found[-1][0]
 
     def line_at(self, session_key: str, cursor: str) -> Entry | None:
-        """The line that ends at a cursor; None when none does any more."""
+        """The line that ends at a cursor; None when it is gone."""
         rows = self._rows(session_key)
         place = parse_cursor(rows.tag, cursor)
         _, found = self._engine.read(RECORD, lambda connection: rows.all_backward(connection, place, 1), (None, []))
@@ -138,7 +138,7 @@ class PostgresBulk:
         return log.found.together(log.found.hidden)
 
     def knows(self, session_key: str, message_id: str, key: str) -> bool:
-        """Whether a line about a message stands under this key in the index."""
+        """True when the index has a line about a message under this key."""
         rows = self._rows(session_key)
         return bool(self._engine.read(RECORD, lambda connection: rows.with_ids(connection, [key]), {}))
 
@@ -153,8 +153,8 @@ class PostgresBulk:
         written_ms: float = 0,
         then: Then | None = None,
     ) -> str | None:
-        """Append lines, each as an entry and as it is spelled, as one transaction; None when somebody else has written
-        behind the cursor. Returns the cursor behind them; the last of them was ``written_ms``.
+        """Append lines, each given as an entry and as its bytes, in one transaction; None when somebody else has
+        written behind the cursor. Returns the cursor behind them. The last one was written at ``written_ms``.
         """
         rows = self._rows(session_key)
         seq = parse_cursor(rows.tag, behind)
@@ -172,18 +172,19 @@ class PostgresBulk:
                 return end
 
         done = self._engine.write(RECORD, work)
-        self._weigh(len(lines))
+        self._analyze(len(lines))
         return done
 
-    def _weigh(self, more: int) -> None:
-        """Let the server count its lines whenever they have become twice as many."""
-        self._unweighed += more
-        if self._unweighed >= max(_UNWEIGHED, self._weighed):
-            self._weighed, self._unweighed = self._weighed + self._unweighed, 0
-            self._engine.write(RECORD, lambda connection: connection.execute(self._sql(_WEIGH)), again=True)
+    def _analyze(self, more: int) -> None:
+        """Let the server update its statistics whenever the number of lines has doubled."""
+        self._unanalyzed += more
+        if self._unanalyzed >= max(_UNANALYZED, self._analyzed):
+            self._analyzed, self._unanalyzed = self._analyzed + self._unanalyzed, 0
+            self._engine.write(RECORD, lambda connection: connection.execute(self._sql(_ANALYZE)), again=True)
 
     def merge(self, session_key: str, lines: Sequence[Entry], then: Then) -> int:
-        """Record those of the lines that are not known, and what they have more than known ones, as one transaction.
+        """Record the lines that are not known, and what they add to known ones, in one transaction.
+
         Returns how many were not known.
         """
         rows, transcripts = self._rows(session_key), self._transcripts
@@ -207,7 +208,7 @@ class PostgresBulk:
         return self._engine.write(RECORD, work)
 
     def note_purge(self, session_key: str, moment_ms: float) -> None:
-        """Note that something was purged then, unless that was done later, too."""
+        """Note that something was purged at a moment, unless a later purge is known."""
         rows = self._rows(session_key)
 
         def work(connection: Connection) -> None:
@@ -218,7 +219,9 @@ class PostgresBulk:
         self._engine.write(RECORD, work, again=True)
 
     def _locked(self, connection: Connection, rows: ChatRows) -> tuple[int, int, int, int]:
-        """The chat with its number, its last line, and its open segment; nobody else writes there meanwhile."""
+        """Lock the chat's row: its number, last line and open segment. Nobody else writes to the chat until the
+        commit.
+        """
         connection.execute(_SETTINGS, (f"{_PATIENCE_MS}ms",))
         found = connection.execute(self._sql(_LOCK), (rows.tag,)).fetchone()
         if found is None:

@@ -1,4 +1,4 @@
-"""Places in a transcript, handed out as opaque strings: a place stands behind the line of a number."""
+"""Positions in a transcript as opaque strings: the number of the line in front of the position."""
 
 import re
 from hashlib import sha256
@@ -12,12 +12,12 @@ _CURSOR: Final = re.compile(r"e1\.([0-9a-f]{6})\.([0-9a-f]{1,15})")
 
 
 def tag_of(session_key: str) -> str:
-    """What a chat is called in the database: the same for its key alone."""
+    """The chat's name in the database, derived from its session key."""
     return sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def format_cursor(tag: str, seq: int) -> str:
-    """The string for the place behind a line of the chat."""
+    """The string for the position behind a line of the chat."""
     return f"e1.{tag[-6:]}.{seq:x}"
 
 

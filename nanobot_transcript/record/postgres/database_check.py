@@ -1,13 +1,15 @@
-"""Whether a database is fit for a record: version, rights, time on the way, clock, free connections, replication."""
+"""Checks whether a database can hold a record: version, rights, latency, clock, free connections, replication."""
 
 import time
 from collections.abc import Iterator
 from typing import Any, Final
 
+from nanobot_transcript.coordination.clock import CLOCK_TOLERANCE
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.findings import Finding
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.sql.postgres.address import quoted
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 from nanobot_transcript.sql.postgres.migrations import refuse_narrow, version
 from nanobot_transcript.sql.postgres.poolers import leads_to_the_same
@@ -16,7 +18,6 @@ __all__ = ["check"]
 
 _LEAST: Final = 140_000
 _SLOW: Final = 0.05
-_TOLERATED_SECONDS: Final = 2.0
 _FEW: Final = 10
 _LAG_BYTES: Final = 64 << 20
 _ROUNDS: Final = 5
@@ -99,7 +100,7 @@ def _encoding(engine: Engine, connection: Connection) -> Iterator[Finding]:
 
 
 def _isolation(connection: Connection) -> Iterator[Finding]:
-    """An append is one call outside of a transaction of ours, so it takes the level that the user has."""
+    """An append is a call outside any transaction of ours, so it runs at the user's default isolation level."""
     level, user = _row(connection, "SELECT current_setting('default_transaction_isolation'), quote_ident(current_user)")
     if level != "read committed":
         told = f"Transactions of {user} are {level} by default: two bots that write into a chat at once are refused."
@@ -135,7 +136,7 @@ def _rights(engine: Engine, connection: Connection) -> Iterator[Finding]:
 
 
 def _ways(engine: Engine, connection: Connection) -> Iterator[Finding]:
-    """Whether what stays connected is kept for us, and reaches the same server."""
+    """Whether the permanent connection stays ours (no pooler takes it away), and reaches the same server."""
     try:
         same = leads_to_the_same(engine.place, connection)
     except StoreError as error:
@@ -148,9 +149,9 @@ def _ways(engine: Engine, connection: Connection) -> Iterator[Finding]:
 
 def _clock(connection: Connection) -> Iterator[Finding]:
     began = time.time()
-    (theirs,) = _row(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
+    (theirs,) = _row(connection, f"SELECT {NOW}")
     apart = abs(theirs - (began + time.time()) / 2)
-    if apart > _TOLERATED_SECONDS:
+    if apart > CLOCK_TOLERANCE:
         message = f"The database's clock and this machine's disagree by {apart:.0f} seconds."
         yield Finding("clock", "warning", message, "Set both clocks (NTP).")
     else:

@@ -1,4 +1,4 @@
-"""The decision log in the database; written behind who decides, on event loops, too."""
+"""The decision log in the database, written in the background, so that it can be used on event loops."""
 
 import logging
 import threading
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _KEPT_DAYS: Final = 90
 _WAITING: Final = 10_000
-"""Decisions that wait for the database at most; the oldest are given up then."""
+"""Decisions that may wait for the database; beyond that the oldest are dropped."""
 _AT_ONCE: Final = 500
 _SOON, _LATEST = 0.5, 30.0
 _SHOWN: Final = 10_000
@@ -50,7 +50,7 @@ _EDITIONS: Final = "SELECT chat, max(number) FROM nanobot.decisions WHERE chat =
 
 
 class PostgresDecisionLog:
-    """``DecisionLog`` in a database. A thread writes; what it could not write yet stays in memory."""
+    """``DecisionLog`` in a database. A thread writes; decisions it could not write yet stay in memory."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine: Engine = engine
@@ -61,12 +61,12 @@ class PostgresDecisionLog:
         self._tidied: float = 0.0
 
     def write(self, session_key: str, decision: Decision, now_ms: float | None = None) -> bool:
-        """See ``DecisionLog.write``. True for what is going to be noted."""
+        """See ``DecisionLog.write``. True when it is going to be written."""
         record = decision_record(decision, session_key, time.time() * 1000 if now_ms is None else now_ms)
         try:
             document = msgspec.json.encode(record)
         except (msgspec.EncodeError, UnicodeError) as error:
-            logger.warning("A decision about %s is not logged: %s", session_key, error)
+            logger.warning("%s: a decision is not logged: %s", session_key, error)
             return False
         message_id = as_key(decision.message_id) if decision.message_id is not None else None
         row = (as_key(session_key), record["ts"], decision.stage.value, message_id, document, uuid4())
@@ -91,7 +91,7 @@ class PostgresDecisionLog:
         return self._found(_SINCE, (since_ms, [Stage.JUDGE.value]))
 
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
-        """See ``DecisionLog.editions``: one question for all of them."""
+        """See ``DecisionLog.editions``: one query for all of them."""
         self.flush(_SETTLES)
         keys = {as_key(key): key for key in session_keys}
         statement = self._engine.place.sql(_EDITIONS)
@@ -100,20 +100,20 @@ class PostgresDecisionLog:
         return {key: found.get(key) for key in keys.values()}
 
     def chats(self) -> list[str]:
-        """The session keys of all chats about which something was decided."""
+        """The session keys of all chats with decisions."""
         return [str(record.get("chat")) for record in self._found(_FIRST, None)]
 
     def records(self, session_key: str) -> list[dict[str, Any]]:
-        """Everything that was noted about a chat, oldest first."""
+        """All records of a chat, oldest first."""
         return self._found(_ALL, {"chat": as_key(session_key)})
 
     def fitting(self, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """Of the records of a chat, those that are kept here: not those that are too old."""
+        """The records of a chat that would be kept here: those that are not too old."""
         since = (time.time() - _KEPT_DAYS * 86_400) * 1000
         return [record for record in records if record["ts"] >= since]
 
     def add(self, session_key: str, records: Sequence[dict[str, Any]]) -> None:
-        """Note what was decided elsewhere, as one transaction."""
+        """Add decisions of another record in one transaction."""
         rows = [
             (
                 as_key(session_key),
@@ -135,18 +135,18 @@ class PostgresDecisionLog:
         self._engine.write(RECORD, insert)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until what was noted is written; False when ``timeout`` seconds were not enough."""
+        """Wait until everything given to ``write`` is written; False when ``timeout`` seconds were not enough."""
         with self._changed:
             self._changed.wait_for(lambda: not self._busy or self._complained, timeout)
             return not (self._busy or self._waiting)
 
     def count(self) -> int:
-        """How many are there, about."""
+        """The approximate number of decisions."""
         statement = self._engine.place.sql("SELECT count(*) FROM nanobot.decisions")
         return self._engine.read(RECORD, lambda connection: _first(connection.execute(statement).fetchone()), 0)
 
     def after_fork(self) -> None:
-        """In a forked child: the thread is the parent's, and it writes what waits."""
+        """In a forked child: the thread is the parent's, and writes what is waiting."""
         self._changed, self._busy = threading.Condition(), False
         self._waiting.clear()
 
@@ -172,10 +172,12 @@ class PostgresDecisionLog:
             except StoreError as error:
                 with self._changed:
                     free = _WAITING - len(self._waiting)
-                    self._waiting.extendleft(rows[::-1][:free])  # the oldest are given up
+                    self._waiting.extendleft(rows[::-1][:free])  # the oldest are dropped
                     if not self._complained:
                         logger.log(
-                            level_of(error, logging.WARNING), "Decisions wait until they can be logged: %s", error
+                            level_of(error, logging.WARNING),
+                            "Decisions cannot be logged now and are kept in memory: %s",
+                            error,
                         )
                     self._complained = True
                     self._changed.notify_all()

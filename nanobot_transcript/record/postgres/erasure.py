@@ -1,13 +1,14 @@
 """Maintenance of transcripts: carrying out recalls, purging, and retention, each chat in one transaction.
 
-The row of the chat is locked meanwhile: nothing is appended there, and another maintenance waits. Text that was
-replaced or removed is no longer in any row, but still in pages of the table until those are cleaned up, which is what
-VACUUM is asked to do at the end, and in the WAL and in backups for as long as these are kept.
+The row of the chat is locked meanwhile: nothing is appended to it, and another maintenance waits. Replaced or removed
+text is then in no row, but still in pages of the table until these are cleaned up (VACUUM is asked to do so at the
+end), and in the WAL and in backups for as long as they are kept.
 """
 
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -69,14 +70,14 @@ _WAIT: Final = "SELECT set_config('lock_timeout', %s, true)"
 _VACUUM: Final = ("VACUUM nanobot.lines", "VACUUM nanobot.ids")
 
 
+@dataclass(eq=False, slots=True)
 class Erasure:
-    """Erases text in the chats it is given; what fails for one of them is raised when all others are done."""
+    """Erases text in the given chats; what fails for one of them is raised when all others are done."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine: Engine = engine
+    _engine: Engine
 
     def due(self, retention: Retention) -> list[str]:
-        """The session keys of the chats for which there is something to do."""
+        """The session keys of the chats that have something to erase."""
         statement, bounded = self._engine.place.sql(_DUE), retention != Retention()
         rows = self._engine.read(RECORD, lambda connection: connection.execute(statement, (bounded,)).fetchall(), [])
         return [name.decode("utf-8", "surrogatepass") for (name,) in rows]
@@ -84,7 +85,7 @@ class Erasure:
     def purge(
         self, chats: Iterable[ChatRows], senders: frozenset[str], before_ms: float | None
     ) -> list[MaintenanceReport]:
-        """Erase whole chats, or what the filters say of them."""
+        """Erase whole chats, or what matches the filters in them."""
 
         def one(chat: _Locked) -> MaintenanceReport:
             report = chat.empty() if not senders and before_ms is None else chat.purge(senders, before_ms)
@@ -138,64 +139,54 @@ class Erasure:
             return report
 
     def _clean_up(self) -> None:
-        """Take what was replaced out of the pages of the tables, too."""
+        """Remove the replaced text from the pages of the tables as well."""
         for statement in _VACUUM:
             try:
                 with self._engine.connection() as connection:
                     connection.execute(self._engine.place.sql(statement))
             except StoreError as error:
-                logger.warning("The erased text stays in the table's pages until the next VACUUM: %s", error)
+                logger.warning("VACUUM failed; erased text stays in the table's pages until the next one: %s", error)
 
 
+@dataclass(eq=False, slots=True)
 class _Locked:
-    """One chat, in a transaction that has its row."""
+    """One chat within a transaction that has locked its row."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        place: DatabaseAddress,
-        rows: ChatRows,
-        number: int,
-        seq: int,
-        erased_to: int,
-        size: int,
-        open_from: int,
-    ) -> None:
-        self.rows: ChatRows = rows
-        self.number: int = number
-        self._connection: Connection = connection
-        self._place: DatabaseAddress = place
-        self._seq: int = seq
-        self._erased_to: int = erased_to
-        self._size: int = size
-        self._open_from: int = open_from
-        self._changed: bool = False
+    connection: Connection
+    place: DatabaseAddress
+    rows: ChatRows
+    number: int
+    seq: int
+    erased_to: int
+    size: int
+    open_from: int
+    _changed: bool = field(default=False, init=False)
 
     def execute(self, statement: str, *bound: Any) -> Any:
-        """One statement; its cursor."""
-        return self._connection.execute(self._place.sql(statement), bound)
+        """Run one statement; returns its cursor."""
+        return self.connection.execute(self.place.sql(statement), bound)
 
     def tell(self) -> None:
-        """Wake whoever follows the chat, when something was changed."""
+        """Wake followers of the chat if anything was changed."""
         if self._changed:
-            notify(self._connection, self.rows.channels)
+            notify(self.connection, self.rows.channels)
 
     def empty(self) -> MaintenanceReport:
-        """Remove all there is."""
+        """Remove everything."""
         closed = self.execute(_CLOSED, self.number).fetchall()
-        self.execute(_REMOVE_RANGE, self.number, 0, self._seq)
-        self.execute(_FORGET_RANGE, self.number, 0, self._seq)
+        self.execute(_REMOVE_RANGE, self.number, 0, self.seq)
+        self.execute(_FORGET_RANGE, self.number, 0, self.seq)
         self.execute(_REMOVE_SEGMENTS, self.number)
         self.execute(_EMPTY, self.number)
         self._changed = True
-        return MaintenanceReport(self.rows.session_key, dropped_segments=len(closed) + 1, dropped_bytes=self._size)
+        return MaintenanceReport(self.rows.session_key, dropped_segments=len(closed) + 1, dropped_bytes=self.size)
 
     def purge(self, senders: frozenset[str], before_ms: float | None) -> MaintenanceReport:
         """Remove every line of a person, known by any of ``senders``, and before a time (both when both are given),
-        and the edits of those messages.
+        with the edits of those messages.
         """
         report = MaintenanceReport(self.rows.session_key)
-        ops = PostgresOps(self.rows).since(self._connection, 0)
+        ops = PostgresOps(self.rows).since(self.connection, 0)
         entries = (entry for _, line in self._all() if (entry := decode(line)) is not None)
         report.erased_entries = self._erase(Purge(ops, entries, senders, before_ms), self._all())
         if report.erased_entries:
@@ -204,14 +195,14 @@ class _Locked:
         return report
 
     def erase_hidden(self) -> int:
-        """Take off the text of messages recalled or redacted since the last time; how many lines changed."""
-        if self._erased_to >= self._seq:
+        """Erase the text of messages recalled or redacted since the last time; returns how many lines changed."""
+        if self.erased_to >= self.seq:
             return 0
-        ops = PostgresOps(self.rows).since(self._connection, 0)
-        new = list(self._ops(self._erased_to))
+        ops = PostgresOps(self.rows).since(self.connection, 0)
+        new = list(self._ops(self.erased_to))
         targets = {target for _, entry in new if hides(entry) and (target := entry.get("target"))}
         count = self._erase_everywhere(ops.together(targets))
-        # And what was written since about messages that were hidden before.
+        # Also what was written since about messages that were hidden before.
         since = [(seq, encode(entry)[:-1]) for seq, entry in new]
         count += self._erase(Hidden(ops.together(ops.hidden)), since)
         if count:
@@ -232,8 +223,8 @@ class _Locked:
         return report
 
     def _kept_from(self, closed: Sequence[tuple[int, int]], retention: Retention) -> int:
-        """How many of the oldest closed segments go."""
-        size, count = self._measure(self._open_from, self._seq, retention)
+        """How many of the oldest closed segments are dropped."""
+        size, count = self._measure(self.open_from, self.seq, retention)
         for position in range(len(closed) - 1, -1, -1):
             first, last = closed[position]
             if self._too_old(first, last, retention.max_age_days):
@@ -246,7 +237,7 @@ class _Locked:
         return 0
 
     def _measure(self, first: int, last: int, retention: Retention) -> tuple[int, int]:
-        """Bytes and lines of a stretch, where the retention asks for them."""
+        """Bytes and lines of a segment, where the retention limits them."""
         size = self.execute(_IN_RANGE, self.number, first, last).fetchone()[0] if retention.max_bytes is not None else 0
         lines = self.execute(_COUNT, self.number, first, last).fetchone()[0] if retention.max_entries is not None else 0
         return int(size), lines
@@ -254,7 +245,7 @@ class _Locked:
     def _too_old(self, first: int, last: int, max_age_days: float | None) -> bool:
         if max_age_days is None:
             return False
-        _, rows = self.rows.all_backward(self._connection, last, _PAGE)
+        _, rows = self.rows.all_backward(self.connection, last, _PAGE)
         entries = (decode(line) for seq, line in rows if seq >= first)
         times = [moment for entry in entries if entry is not None and (moment := moment_of(entry)) is not None]
         return not times or max(times) < time.time() * 1000 - max_age_days * _DAY_MS
@@ -268,25 +259,25 @@ class _Locked:
         report.dropped_segments += size > 0
 
     def _drop_empty(self, report: MaintenanceReport) -> None:
-        """Forget the closed segments of which nothing is left."""
+        """Forget closed segments of which nothing is left."""
         for first, last in self.execute(_CLOSED, self.number).fetchall():
             if not self.execute(_COUNT, self.number, first, last).fetchone()[0]:
                 self._drop(first, last, report)
                 report.dropped_segments += 1
 
     def _erase_everywhere(self, targets: set[str]) -> int:
-        """Take off the text of these messages; ids that turn out to be of the same ones count, too."""
+        """Erase the text of these messages, and of other ids that turn out to belong to the same ones."""
         count, done = 0, set[str]()
         while targets - done:
             hidden, done = Hidden(targets), set(targets)
-            found = dict(self.rows.with_ids(self._connection, targets).values())
+            found = dict(self.rows.with_ids(self.connection, targets).values())
             found |= {seq: encode(entry)[:-1] for seq, entry in self._ops(0) if entry.get("target") in targets}
             count += self._erase(hidden, sorted(found.items()))
             targets = hidden.targets
         return count
 
     def _erase(self, eraser: Eraser, lines: Iterable[Row]) -> int:
-        """Rewrite or remove those of the lines that the eraser changes; returns how many."""
+        """Rewrite or remove the lines that the eraser changes; returns how many."""
         count, removed, rewritten = 0, list[int](), list[tuple[bytes, int, int]]()
         for seq, line in lines:
             entry = decode(line)
@@ -299,7 +290,7 @@ class _Locked:
             else:
                 removed.append(seq)
         if rewritten:
-            self._connection.cursor().executemany(self._place.sql(_REWRITE), rewritten)
+            self.connection.cursor().executemany(self.place.sql(_REWRITE), rewritten)
         if removed:
             self.execute(_REMOVE, self.number, removed)
             self.execute(_FORGET, self.number, removed)
@@ -307,28 +298,30 @@ class _Locked:
         return count
 
     def _keep_ids_of_ops(self) -> None:
-        """A message that is gone may have been recalled before: then it does not come back when it is pushed again."""
+        """Keep the ids of recalled messages whose lines are removed, so that a message pushed again is still
+        refused.
+        """
         keys = [(self.number, id_of(key), seq) for seq, entry in self._ops(0) for key in id_keys(entry)]
         if keys:
-            self._connection.cursor().executemany(self._place.sql(_KEEP_ID), keys)
+            self.connection.cursor().executemany(self.place.sql(_KEEP_ID), keys)
 
     def _note_change(self, *, lost_to: int = 0, mark: bool = True) -> None:
-        """Have every reader forget what it remembers; the line that says so is for those who follow."""
+        """Make every reader forget what it remembers; the line that says so is for followers."""
         line = _mark()
         if mark:
-            self.execute(_MARK, self.number, self._seq + 1, line)
-        size = int(self.execute(_IN_RANGE, self.number, 0, self._seq + 1).fetchone()[0])
-        bound = {"chat": self.number, "marks": int(mark), "bytes": size - self._size, "lost_to": lost_to}
+            self.execute(_MARK, self.number, self.seq + 1, line)
+        size = int(self.execute(_IN_RANGE, self.number, 0, self.seq + 1).fetchone()[0])
+        bound = {"chat": self.number, "marks": int(mark), "bytes": size - self.size, "lost_to": lost_to}
         bound["mark_bytes"] = len(line) + 1 if mark else 0
-        self._connection.execute(self._place.sql(_CHANGED), bound)
-        self._seq += int(mark)
-        self._size = size
+        self.connection.execute(self.place.sql(_CHANGED), bound)
+        self.seq += int(mark)
+        self.size = size
         self._changed = True
 
     def _all(self) -> Iterator[Row]:
         after = 0
         while True:
-            _, rows = self.rows.all_forward(self._connection, after, _PAGE)
+            _, rows = self.rows.all_forward(self.connection, after, _PAGE)
             yield from rows
             if len(rows) < _PAGE:
                 return
@@ -336,7 +329,7 @@ class _Locked:
 
     def _ops(self, after: int) -> Iterator[tuple[int, Entry]]:
         while True:
-            _, rows = self.rows.ops(self._connection, after, self._seq, _PAGE)
+            _, rows = self.rows.ops(self.connection, after, self.seq, _PAGE)
             yield from ((seq, entry) for seq, line in rows if (entry := decode(line)) is not None)
             if len(rows) < _PAGE:
                 return

@@ -1,7 +1,7 @@
-"""Handing out lines as they are written, by whichever process.
+"""Passing on lines as they are written, by whichever process.
 
-That something was written is told by NOTIFY, which is a hint and no more: what is handed out is what stands behind the
-follower's own place, also when a hint was lost with a connection.
+NOTIFY is only a hint that something was written. What is passed on is whatever stands behind the follower's own
+position, so a hint that was lost with a connection loses no line.
 """
 
 import asyncio
@@ -25,18 +25,20 @@ logger = logging.getLogger(__name__)
 
 _PAGE: Final = 500
 _LOOKS: Final = 5.0
-"""Seconds between two looks without a hint."""
+"""Seconds between two queries without a hint."""
 _SOON, _LATEST = 0.2, 5.0
-"""Seconds between two attempts while the database cannot be asked: at first, and at the most."""
+"""Seconds between two attempts while the database is away: at first, and at most."""
 
 
 async def follow(engine: Engine, rows: ChatRows, after: str | None) -> AsyncGenerator[Entry, None]:
-    """See ``StoreBackend.follow``. While the database cannot be asked, nothing comes, and then all that was missed."""
+    """See ``StoreBackend.follow``. While the database is away nothing comes; after that, everything that was
+    missed.
+    """
     place = parse_cursor(rows.tag, after) if after is not None else None
     loop, news = asyncio.get_running_loop(), asyncio.Event()
 
     def heard(_: str | None) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             loop.call_soon_threadsafe(news.set)
 
     with engine.listener.listening(rows.channels[0], heard):
@@ -50,12 +52,14 @@ async def follow(engine: Engine, rows: ChatRows, after: str | None) -> AsyncGene
                 told = await asyncio.to_thread(_behind, engine, rows, place)
                 pause = _SOON
             except StoreError as error:
-                logger.log(logging.INFO if pause == _SOON else logging.DEBUG, "What was said is not known: %s", error)
+                logger.log(
+                    logging.INFO if pause == _SOON else logging.DEBUG, "Cannot follow a chat, trying again: %s", error
+                )
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LATEST)
                 continue
             head, found = told or (None, [])
-            if told is not None and not found:  # a server that is lost may take lines with it
+            if told is not None and not found:  # a failover may have lost lines: begin at what the new server has
                 place = min(place, head.seq if head is not None else 0)
             for seq, line in found:
                 place = seq
@@ -69,5 +73,5 @@ async def follow(engine: Engine, rows: ChatRows, after: str | None) -> AsyncGene
 
 
 def _behind(engine: Engine, rows: ChatRows, place: int) -> tuple[Head | None, list[Row]] | None:
-    """None while there are no tables, as while a backup is restored."""
+    """None while there are no tables, as while a backup is being restored."""
     return engine.read(RECORD, lambda connection: rows.all_forward(connection, place, _PAGE), None)

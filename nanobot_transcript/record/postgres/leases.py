@@ -1,21 +1,20 @@
-"""Leases in the database, by its clock: the clocks of hosts may differ."""
+"""Leases in the database, measured by its clock, because the clocks of hosts may differ."""
 
 from contextlib import suppress
 from math import isfinite
 from typing import Any, Final
 
-from nanobot_transcript.coordination.contract import Grant
+from nanobot_transcript.coordination.contract import LONGEST_HOLDER, LONGEST_TTL, Grant
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError, StoreError
 from nanobot_transcript.record.postgres.index_keys import as_key
-from nanobot_transcript.record.postgres.primary_terms import NOW, PRESENT, begin_reign
+from nanobot_transcript.record.postgres.primary_terms import PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
 __all__ = ["PostgresLease"]
 
-_LONGEST_TTL: Final = 7 * 86_400.0
-_LONGEST_HOLDER: Final = 300
 _LIVE: Final = "l.holder IS NOT NULL AND nanobot.counts(l.expires, l.ttl, l.reign)"
 _ACQUIRE: Final = f"""
 WITH present AS (SELECT id FROM nanobot.reigns WHERE name = nanobot.reign()), given AS (
@@ -54,7 +53,7 @@ class PostgresLease:
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         """See ``Lease.acquire``."""
         _check(ttl)
-        kept = well_formed(holder).replace("\0", "\u2400")[:_LONGEST_HOLDER]
+        kept = well_formed(holder).replace("\0", "\u2400")[:LONGEST_HOLDER]
         bound = {"name": as_key(name), "holder": kept, "ttl": ttl}
         row = self._engine.write(RECORD, lambda connection: self._acquired(connection, bound))
         self._tidy()
@@ -86,10 +85,10 @@ class PostgresLease:
         return None if row is None else Grant(name, row[0], row[1], row[2], row[3])
 
     def _acquired(self, connection: Connection, bound: dict[str, Any]) -> Any:
-        """The token, the end and who held it before; None when somebody holds it."""
+        """The token, the end and the holder before; None when somebody holds it."""
         statement = self._engine.place.sql(_ACQUIRE)
         is_noted, *given = connection.execute(statement, bound).fetchone() or (True, None)
-        if not is_noted:  # nobody can be given anything before the reign is noted, by whomever
+        if not is_noted:  # no lease can be granted before somebody has noted the current reign
             begin_reign(connection, self._engine.place)
             _, *given = connection.execute(statement, bound).fetchone() or (True, None)
         return None if given[0] is None else given
@@ -99,7 +98,7 @@ class PostgresLease:
         return self._engine.write(RECORD, lambda connection: connection.execute(placed, bound).fetchone(), again=True)
 
     def _tidy(self) -> None:
-        """Names of claims are used once: what ended a day ago is removed now and then, or by the next one to do so."""
+        """Names of claims are used only once, so leases that ended a day ago are removed now and then."""
         self._asked += 1
         if self._asked % _TIDY_EVERY == 0:
             statement = self._engine.place.sql(_TIDY)
@@ -108,7 +107,7 @@ class PostgresLease:
 
 
 def _check(ttl: float) -> None:
-    if not (isfinite(ttl) and 0 < ttl <= _LONGEST_TTL):
+    if not (isfinite(ttl) and 0 < ttl <= LONGEST_TTL):
         raise ConfigError(
             f"A lease cannot last {ttl} seconds.", hint="Give a number of seconds above 0, at most a week."
         )

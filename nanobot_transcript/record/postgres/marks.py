@@ -1,8 +1,9 @@
-"""Marks in the database: one row for each."""
+"""Marks in the database: one row each."""
 
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import KeptMark, digest_of
@@ -29,11 +30,11 @@ DELETE FROM nanobot.marks WHERE kind = %(kind)s AND put <= (
 """
 
 
+@dataclass(eq=False, slots=True)
 class PostgresMarks:
-    """``Marks`` in a database. Of names there are digests, because some name what nobody is to read."""
+    """``Marks`` in a database, under digests of their names, because some names must not be readable."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine: Engine = engine
+    _engine: Engine
 
     @property
     def blocking(self) -> bool:
@@ -49,7 +50,7 @@ class PostgresMarks:
         self.keep(KeptMark(kind, digest_of(kind, name), document))
 
     def keep(self, mark: KeptMark) -> None:
-        """``put`` by the digest of a name."""
+        """``put`` with the digest of a name."""
         self._engine.write(RECORD, lambda connection: self.keep_in(connection, mark), again=True)
 
     def keep_in(self, connection: Connection, mark: KeptMark) -> None:
@@ -59,7 +60,7 @@ class PostgresMarks:
         connection.execute(self._engine.place.sql(_PUT), bound)
 
     def kept(self) -> Iterator[KeptMark]:
-        """Every mark but those of kind ``moved``; what was put last comes last."""
+        """Every mark except those of kind ``moved``; the one that was put last comes last."""
         statement, bound = self._engine.place.sql(_KEPT), (as_key("moved"),)
         rows = self._engine.read(RECORD, lambda connection: connection.execute(statement, bound).fetchall(), [])
         for kind, name, body, version in rows:
@@ -67,7 +68,7 @@ class PostgresMarks:
             yield KeptMark(kind.decode("utf-8", "surrogatepass"), name.decode("ascii", "replace"), document)
 
     def find(self, kind: str, digest: str) -> dict[str, Any] | None:
-        """``get`` by the digest of a name."""
+        """``get`` with the digest of a name."""
         row = self._row(kind, digest)
         return _decoded(row[0]) if row is not None and row[1] == _VERSION else None
 

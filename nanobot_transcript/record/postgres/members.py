@@ -1,6 +1,6 @@
-"""Who is who, in the database: a row for each fact, and each process's copy of all of them.
+"""Who is who, in the database: a row for each fact, and a copy of all of them in each process.
 
-On an event loop nothing is waited for: the copy answers, and a thread brings it up to date and writes what is new.
+On an event loop nothing waits: the copy answers, and a thread updates it and writes what is new.
 """
 
 import logging
@@ -28,9 +28,9 @@ __all__ = ["PostgresMembers"]
 logger = logging.getLogger(__name__)
 
 _NESTED: Final = "ids"
-"""The section whose facts lie one level deeper: an account sees very many people."""
+"""The section whose facts are one level deeper: one account knows very many people."""
 _OFTEN: Final = 0.1
-"""Seconds between two looks for news that are made for an event loop."""
+"""Seconds between two updates on behalf of an event loop."""
 _SOON, _LATEST = 0.5, 30.0
 
 _NEWS: Final = "SELECT digest, edition, body FROM nanobot.members WHERE edition > %s ORDER BY edition"
@@ -51,11 +51,11 @@ class PostgresMembers(MemberDirectory):
         self._engine: Engine = engine
         self._edition: int = 0
         self._known: Document = empty()
-        """The facts as they stand in the database, up to ``_edition``."""
+        """The facts in the database, up to ``_edition``."""
         self._paths: dict[bytes, _Path] = {}
         self._pending: list[Change] = []
         self._sync: threading.Lock = threading.Lock()
-        """Held by who talks with the database; lookups do not wait for it."""
+        """Held while talking to the database; lookups do not wait for it."""
         self._asked: float = 0.0
         self._busy: bool = False
         self._ended: threading.Event = threading.Event()
@@ -80,7 +80,7 @@ class PostgresMembers(MemberDirectory):
         return not self._pending
 
     def close(self) -> None:
-        """Try no longer to write what could not be written. Any use begins anew."""
+        """Stop trying to write what could not be written. Any later use starts again."""
         self._ended.set()
 
     def after_fork(self) -> None:
@@ -91,14 +91,14 @@ class PostgresMembers(MemberDirectory):
     def _refresh(self) -> None:
         if _on_a_loop():
             if time.monotonic() - self._asked > _OFTEN:
-                self._behind()
+                self._in_background()
             return
         try:
             with self._sync:
                 self._exchange()
             self._unreadable = ""
         except StoreError as error:
-            # Names are not worth a message: who asks gets what this process knows.
+            # A message must not be lost for a name: the caller gets what this process knows.
             if str(error) != self._unreadable:
                 logger.log(
                     level_of(error, logging.WARNING), "members are known from memory only: %s %s", error, error.hint
@@ -111,16 +111,16 @@ class PostgresMembers(MemberDirectory):
                 return
             self._pending.append(change)
         if _on_a_loop():
-            self._behind()
+            self._in_background()
             return
         try:
             with self._sync:
                 self._exchange()
         except StoreError:
-            self._behind()  # it is not forgotten
+            self._in_background()  # the thread tries again
             raise
 
-    def _behind(self) -> None:
+    def _in_background(self) -> None:
         """Have a thread do it."""
         self._asked = time.monotonic()
         with self._mutex:
@@ -152,14 +152,14 @@ class PostgresMembers(MemberDirectory):
                     return
 
     def _exchange(self) -> None:
-        """Take what is new there, and put there what is new here."""
+        """Read what is new in the database, and write what is new here."""
         if self._pending:
             self._engine.write(RECORD, self._put)
         else:
             rows = self._engine.read(RECORD, self._rows, None)
             with self._mutex:
                 if rows is None:
-                    self._begin_anew()
+                    self._start_over()
                 elif rows:
                     self._take(rows)
 
@@ -169,7 +169,8 @@ class PostgresMembers(MemberDirectory):
     def _put(self, connection: Connection) -> None:
         place = self._engine.place
         with connection.transaction():
-            # Under this lock editions are given in the order of the commits, so that none comes late.
+            # Under this lock editions are assigned in commit order. Otherwise a reader could see edition 8 before 7 is
+            # committed, and never come back for 7.
             connection.execute(_LOCK, (lock_number(f"nanobot-transcript members {place.schema}"),))
             rows = self._rows(connection)
             with self._mutex:
@@ -187,7 +188,7 @@ class PostgresMembers(MemberDirectory):
                 _set(self._known, path, value)
 
     def _take(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Make the facts in these rows those of the copy. What waits to be written has to be done once more on top."""
+        """Update the copy from these rows. Changes that wait to be written have to be applied again on top."""
         for digest, edition, body in rows:
             if body is None:
                 path, value = self._paths.pop(bytes(digest), None), None
@@ -199,15 +200,15 @@ class PostgresMembers(MemberDirectory):
                 _set(self._document, path, deepcopy(value))
             self._edition = edition
 
-    def _begin_anew(self) -> None:
-        """There are no tables (any more)."""
+    def _start_over(self) -> None:
+        """Start from nothing: the tables do not exist, or no longer."""
         if self._edition:
             self._document, self._known, self._edition = empty(), empty(), 0
             self._paths.clear()
 
 
 def _differing(known: Document, document: Document, *above: str) -> Iterator[tuple[_Path, Any]]:
-    """Each fact that is another in the second one, with its path; None where it is gone."""
+    """Each fact that differs in the second document, with its path; None where it is gone."""
     for name in known.keys() | document.keys():
         before, now = known.get(name), document.get(name)
         if before == now:
@@ -239,7 +240,7 @@ def _row(path: _Path, value: Any) -> tuple[bytes, bytes | None]:
 
 
 def _on_a_loop() -> bool:
-    if "asyncio" not in sys.modules:  # which importing this must not cost
+    if "asyncio" not in sys.modules:  # importing this module must not load asyncio
         return False
     import asyncio
 

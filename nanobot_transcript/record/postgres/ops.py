@@ -1,8 +1,8 @@
-"""The edits, recalls and redactions of a chat, read once and then only what is new."""
+"""The edits, recalls and redactions of a chat, read once and then only the new ones."""
 
 from typing import Final
 
-from nanobot_transcript.record.postgres.rows import ChatRows
+from nanobot_transcript.record.postgres.rows import END, ChatRows
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import Ops
@@ -10,11 +10,10 @@ from nanobot_transcript.store.lines.fold import Ops
 __all__ = ["PostgresOps"]
 
 _PAGE: Final = 5000
-_END: Final = (1 << 63) - 1
 
 
 class PostgresOps:
-    """What later lines say about the messages of a chat; remembers how far it has looked. Not for several threads."""
+    """What later lines say about the messages of a chat; remembers how far it has read. For one thread."""
 
     def __init__(self, rows: ChatRows) -> None:
         self._rows: ChatRows = rows
@@ -34,14 +33,14 @@ class PostgresOps:
         self.found: Ops = Ops()
 
     def _extend(self, connection: Connection, start: int) -> bool:
-        """False when all has to be read again, because lines were rewritten or removed meanwhile."""
+        """False when everything has to be read again, because lines were rewritten or removed meanwhile."""
         if self._from is None:
             self._from = self._to = start
         elif start < self._from:
             if not self._scan(connection, start, self._from):
                 return False
             self._from = start
-        return self._scan(connection, self._to, _END)
+        return self._scan(connection, self._to, END)
 
     def _scan(self, connection: Connection, after: int, upto: int) -> bool:
         while True:
@@ -59,7 +58,7 @@ class PostgresOps:
                     self.found.note((seq,), entry)
             if rows:
                 after = rows[-1][0]
-            if upto == _END:
+            if upto == END:
                 self._to = max(self._to, after if len(rows) == _PAGE else head.seq)
             if len(rows) < _PAGE:
                 return True

@@ -1,21 +1,20 @@
-"""Reigns: for how long one server has been the one that takes writes, without a failover, a crash or a restart.
+"""Reigns: the time in which one server accepts writes without a failover, a crash or a restart.
 
-Locks of sessions are lost between two reigns, and the times that were noted in one may be those of another clock.
+Session locks are lost between two reigns, and times noted in different reigns may come from different clocks.
 """
 
 from typing import Final
 
 from nanobot_transcript.sql.postgres.address import DatabaseAddress
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection
 
-__all__ = ["NOW", "PRESENT", "begin_reign"]
+__all__ = ["PRESENT", "begin_reign"]
 
-NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
-"""In SQL: the server's time, in seconds since 1970."""
 PRESENT: Final = "(SELECT id FROM nanobot.reigns WHERE name = nanobot.reign())"
-"""In SQL: the id of the present reign; NULL where nobody has noted it yet."""
+"""In SQL: the id of the current reign; NULL when nobody has noted it yet."""
 _IS_NOTED: Final = f"SELECT {PRESENT} IS NOT NULL"
-# The commit of ``_NOTE`` waits for no standby, as that table is not logged; this one does.
+# ``nanobot.reigns`` is unlogged, so committing ``_NOTE`` waits for no standby; committing this message does.
 _TAKES_WRITES: Final = "SELECT pg_logical_emit_message(true, 'nanobot-transcript', '')"
 _NOTE: Final = f"""
 INSERT INTO nanobot.reigns (name, began, last_word)
@@ -25,8 +24,8 @@ INSERT INTO nanobot.reigns (name, began, last_word)
 
 
 def begin_reign(connection: Connection, place: DatabaseAddress) -> None:
-    """Note the present reign, from when the server takes writes, unless that was done. One that was just promoted may
-    wait for a standby before, however long that takes, and then nobody can give its word.
+    """Note the current reign, once the server accepts writes, unless that was done. A server that was just promoted may
+    first have to wait for a standby, however long that takes; until then no process can renew its row either.
     """
     (is_noted,) = connection.execute(place.sql(_IS_NOTED)).fetchone() or (False,)
     if not is_noted:

@@ -1,35 +1,35 @@
-"""Which processes live: each holds a lock of its session on the connection that stays, and renews a row.
+"""Which processes are alive: each holds a session lock on its permanent connection, and renews a row.
 
-The server frees the lock when the process or its host is gone. A failover, a crash and a restart free the locks of all
-at once: then those count as living for a while that had given their word until the others were cut off, too.
+The server frees the lock when the process or its host is gone. A failover, a crash and a restart free all locks at
+once: then every process whose row was fresh when all were cut off counts as alive for a while.
 """
 
 import contextlib
-import re
 import secrets
 import threading
 import time
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from nanobot_transcript.coordination.contract import is_id
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
-from nanobot_transcript.record.postgres.primary_terms import NOW, PRESENT, begin_reign
+from nanobot_transcript.record.postgres.primary_terms import PRESENT, begin_reign
 from nanobot_transcript.record.postgres.schema import RECORD
+from nanobot_transcript.sql.postgres.clock import NOW
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
 
 __all__ = ["PostgresProcesses"]
 
-_ID: Final = re.compile(r"[0-9a-f]{32}")
 _JOINED_WITHIN: Final = 10.0
 """Seconds that ``join`` waits until the server knows of this process."""
 _REFUSED_WITHIN: Final = 2.0
-"""Seconds that it waits where the server refuses the connection that stays."""
+"""Seconds that it waits when the server refuses the permanent connection."""
 _RECONNECTS: Final = 2.0
-"""Seconds after which a process whose connection alone was cut holds its lock again."""
+"""Seconds after which a process that only lost its connection holds its lock again."""
 _SILENT: Final = 10.0
-"""Seconds without a word, of which there is one every five, after which it need not be waited for."""
+"""Seconds without renewal (there is one every five) after which a process is not waited for."""
 _YOUNG: Final = 20.0
-"""Seconds after a failover, a crash or a restart, in which all processes hold their locks again."""
+"""Seconds after a failover, a crash or a restart until all processes hold their locks again."""
 
 _LOCK: Final = "SELECT pg_try_advisory_lock(%s)"
 _RENEW: Final = f"""
@@ -39,8 +39,8 @@ ON CONFLICT (id) DO UPDATE SET number = excluded.number, renewed = excluded.rene
 """
 _GONE: Final = f"DELETE FROM nanobot.processes WHERE renewed < {NOW} - 86400"
 _LEAVE: Final = "DELETE FROM nanobot.processes WHERE id = %s"
-# pg_locks shows a lock on a bigint as its two halves. Only times of one reign are compared: another server may have
-# another clock.
+# pg_locks shows a bigint lock as its two halves. Only times of one reign are compared: another server may have another
+# clock.
 _LOOK: Final = f"""
 SELECT EXISTS (
     SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
@@ -52,8 +52,8 @@ FROM nanobot.processes AS p LEFT JOIN nanobot.reigns AS r ON r.name = nanobot.re
 
 
 class _Seen(NamedTuple):
-    """What is known of a process: whether it holds its lock, when it gave its last word, how long ago, whether that was
-    in the present reign, for how long that lasts, and by how much others spoke later in the one before.
+    """What is known of a process: whether it holds its lock, when it last renewed its row, how long ago, whether that
+    was in the current reign, how long that reign has lasted, and how much later others renewed in the one before.
     """
 
     held: bool
@@ -77,7 +77,9 @@ class PostgresProcesses:
         """The connection on which the lock is held."""
         self._number: int = 0
         self._missed: dict[str, tuple[float, float]] = {}
-        """Since when (``time.monotonic``) a process that may come back was seen without its lock, after which word."""
+        """For each process that may come back: since when (``time.monotonic``) it has no lock, and its last
+        renewal.
+        """
         self._of_parents: list[object] = []
 
     def join(self) -> str:
@@ -89,19 +91,20 @@ class PostgresProcesses:
             return self._id
 
     def alive(self, other: str) -> bool:
-        """See ``Processes.alive``. One that was cut off counts as living for some seconds, as it may come back. The
-        first look after a failover waits until the server takes writes.
+        """See ``Processes.alive``. A process that was cut off counts as alive for some seconds, as it may come back.
+        The first look after a failover waits until the server accepts writes.
         """
         if other == self._id:
             return True
-        if not _ID.fullmatch(other):
-            return False  # no ``join`` gives such an id
+        if not is_id(other):
+            return False  # ``join`` never returns such an id
         seen = self._look(other)
         if seen is None or seen.held:
             self._missed.pop(other, None)
             return seen is not None
         if not seen.is_of_this_reign:
-            # Nobody can have come back yet; who had fallen silent before the others were cut off will not.
+            # Nobody can have come back yet. But one that had stopped renewing before the others were cut off was dead
+            # already.
             return seen.reign is not None and seen.reign < _YOUNG and seen.behind < _SILENT
         word, since = self._missed.get(other, (0.0, 0.0))
         if word != seen.renewed:
@@ -115,8 +118,8 @@ class PostgresProcesses:
                 return
             name, self._id = self._id, None
             self._holding.close()
-            self._engine.listener.renew()  # which frees the lock
-            with contextlib.suppress(StoreError):  # its row tells nothing without the lock
+            self._engine.listener.renew()  # closes the connection, which frees the lock
+            with contextlib.suppress(StoreError):  # without the lock the row means nothing
                 self._execute(_LEAVE, (name,))
 
     def after_fork(self) -> None:
@@ -144,8 +147,8 @@ class PostgresProcesses:
             )
 
     def _hold(self, connection: Connection) -> None:
-        """On the connection that stays. A new one takes a lock of another number: the server may not have noticed yet
-        that the one before is gone.
+        """Take the lock on the permanent connection. A new connection uses a new number: the server may not have
+        noticed yet that the old one is gone, and would still hold its lock.
         """
         place, name = self._engine.place, self._id
         if name is None:
@@ -167,7 +170,7 @@ class PostgresProcesses:
 
         seen = self._engine.read(RECORD, look, None)
         if seen is not None and not seen.held and seen.reign is None:
-            self._engine.write(RECORD, self._note_reign, again=True)  # who looks may be the first one after a failover
+            self._engine.write(RECORD, self._note_reign, again=True)  # this may be the first look after a failover
             seen = self._engine.read(RECORD, look, None)
         return seen
 

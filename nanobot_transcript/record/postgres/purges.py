@@ -1,4 +1,4 @@
-"""Purges that have been, for lines that are handed on only now: what they took does not come back."""
+"""Earlier purges, applied to lines that are handed on late: what a purge erased must not come back."""
 
 from typing import Any, Final, NamedTuple
 
@@ -10,10 +10,10 @@ from nanobot_transcript.store.lines.erasure import Purged
 __all__ = ["NONE", "Purges", "note", "now_ms", "purges"]
 
 _KEPT_DAYS: Final = 90
-"""What waited longer in a spool may undo a purge."""
+"""Lines that waited longer than this in a spool may undo a purge."""
 _NOW_MS: Final = "extract(epoch FROM clock_timestamp()) * 1000"
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('nanobot.purges', 0))"
-"""With numbers that are given under this lock, who knows of one purge knows of all with lower numbers."""
+"""Numbers are assigned under this lock, so knowing one purge means knowing all with lower numbers."""
 _NOTE: Final = f"INSERT INTO nanobot.purges (at, chat, senders, before) VALUES ({_NOW_MS}, %s, %s, %s)"
 _OLD: Final = f"DELETE FROM nanobot.purges WHERE at < {_NOW_MS} - %s * 86400000.0"
 _SINCE: Final = """
@@ -22,13 +22,13 @@ SELECT number, at, senders, before FROM nanobot.purges WHERE chat IS NULL OR cha
 
 
 class Purges(NamedTuple):
-    """Those of one chat, the oldest first, and the number of the last."""
+    """The purges of one chat, oldest first, and the number of the last."""
 
     number: int
     purges: tuple[Purged, ...]
 
     def left_of(self, line: Entry, received_ms: float) -> Entry | None:
-        """What they have left of a line received then (ms, by the clock of the database); None when nothing."""
+        """What they leave of a line received at a time (ms, by the clock of the database); None for nothing."""
         left: Entry | None = line
         for purge in self.purges:
             left = purge.left_of(left, received_ms) if left is not None else None
@@ -45,8 +45,8 @@ NONE: Final = Purges(0, ())
 def note(
     connection: Connection, place: DatabaseAddress, tag: str | None, senders: frozenset[str], before_ms: float | None
 ) -> None:
-    """Write down that a purge begins, of one chat or (None) of all. What is being handed on is waited for: whatever is
-    handed on after this knows of the purge, and the purge finds all that was handed on before.
+    """Note that a purge of one chat or (None) of all chats begins. Waits for lines that are being handed on: later ones
+    know of the purge, and the purge finds all earlier ones.
     """
     with connection.transaction():
         connection.execute(place.sql(_ALONE))
@@ -55,13 +55,13 @@ def note(
 
 
 def purges(connection: Connection, place: DatabaseAddress, tag: str) -> Purges:
-    """Those of a chat."""
+    """The purges of a chat."""
     rows = connection.execute(place.sql(_SINCE), (tag,)).fetchall()
     found = tuple(Purged(at, frozenset(senders), before) for _, at, senders, before in rows)
     return Purges(rows[-1][0] if rows else 0, found)
 
 
 def now_ms(connection: Connection) -> float:
-    """What the clock of the database says."""
+    """The time by the clock of the database."""
     row: Any = connection.execute(f"SELECT ({_NOW_MS})::float8").fetchone()
     return row[0]

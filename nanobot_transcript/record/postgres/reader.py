@@ -5,23 +5,21 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record.postgres.ops import PostgresOps
-from nanobot_transcript.record.postgres.rows import ChatRows, Row
+from nanobot_transcript.record.postgres.rows import END, ChatRows, Row
 from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.contract import Changes, Hit, VerifyReport
 from nanobot_transcript.store.lines.codec import decode, json_fragment
 from nanobot_transcript.store.lines.fold import Ops
 from nanobot_transcript.store.lines.ids import ids_of
+from nanobot_transcript.store.lines.messages import LOOK_PAST
 from nanobot_transcript.store.lines.ops import hides, is_edit, is_erasure_mark, is_op
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["changes", "chats_with", "messages", "read", "read_back", "search", "verify"]
 
-_END: Final = (1 << 63) - 1
 _PAGE: Final = 1000
 _HITS: Final = 200
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind."""
 _CHATS_WITH: Final = """
 SELECT c.name FROM nanobot.chats AS c WHERE EXISTS (
     SELECT FROM nanobot.lines AS l WHERE l.chat = c.id AND position(%s::bytea in l.line) > 0
@@ -32,8 +30,8 @@ _SIZE: Final = "SELECT bytes FROM nanobot.chats WHERE tag = %s"
 
 
 def read(connection: Connection, rows: ChatRows, log: PostgresOps, after: int, limit: int) -> tuple[list[Entry], int]:
-    """Up to ``limit`` messages behind a line, as they read now, and the number of the line up to which they go: the
-    last one, where the line behind which to read was lost with the server that had it.
+    """Up to ``limit`` messages behind a line, as they read now, and the number of the line they reach. After a failover
+    the line to read from may be lost; then that number is the last one there is.
     """
     entries: list[Entry] = []
     while len(entries) < limit:
@@ -57,7 +55,7 @@ def read_back(
     connection: Connection, rows: ChatRows, log: PostgresOps, before: int | None, limit: int
 ) -> tuple[list[Entry], int]:
     """Up to ``limit`` messages up to a line, oldest first, and the number of the line before the first of them."""
-    upto = _END if before is None else before
+    upto = END if before is None else before
     entries: list[Entry] = []
     end = before
     while len(entries) < limit:
@@ -77,11 +75,11 @@ def read_back(
     if limit <= 0 and before is None:
         head = rows.head(connection)
         upto = head.seq if head is not None else 0
-    return entries[::-1], 0 if upto == _END else upto
+    return entries[::-1], 0 if upto == END else upto
 
 
 def messages(connection: Connection, rows: ChatRows, log: PostgresOps, message_ids: Iterable[str]) -> dict[str, Entry]:
-    """Those of the messages that are known and shown, as they read now, by the ids that were asked for."""
+    """The messages that are known and shown, as they read now, by the ids that were asked for."""
     found: dict[str, tuple[int, Entry]] = {}
     for message_id, (seq, line) in rows.with_ids(connection, message_ids).items():
         entry = decode(line)
@@ -95,10 +93,10 @@ def messages(connection: Connection, rows: ChatRows, log: PostgresOps, message_i
 
 
 def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
-    """What was taken back, erased or edited behind a line."""
+    """What was recalled, erased or edited behind a line."""
     erased, hidden, edited = False, set[str](), set[str]()
     while True:
-        head, found = rows.ops(connection, after, _END, _PAGE)
+        head, found = rows.ops(connection, after, END, _PAGE)
         if head is None:
             return Changes(erased=after > 0)
         if 0 < after <= head.lost_to or after > head.seq:
@@ -122,16 +120,16 @@ def changes(connection: Connection, rows: ChatRows, after: int) -> Changes:
 
 
 def chats_with(connection: Connection, place: DatabaseAddress, query: str) -> list[str]:
-    """The chats in which a text stands somewhere."""
+    """The chats that contain a text."""
     found = connection.execute(place.sql(_CHATS_WITH), (json_fragment(query),)).fetchall()
     return [name.decode("utf-8", "surrogatepass") for (name,) in found]
 
 
 def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str, limit: int) -> list[Hit]:
-    """Messages whose text contains ``query`` now, the newest first."""
+    """Messages whose text contains ``query`` now, newest first."""
     hits: dict[str | int, Entry] = {}
     edited: set[str] = set()
-    news, upto, needle = 0, _END, json_fragment(query)
+    news, upto, needle = 0, END, json_fragment(query)
     while True:
         _, found = rows.matches(connection, needle, upto, _HITS)
         known = log.since(connection, found[-1][0] - 1) if found else Ops()
@@ -141,11 +139,11 @@ def search(connection: Connection, rows: ChatRows, log: PostgresOps, query: str,
             if entry is None or (key := entry["message_id"] or seq) in hits:
                 continue
             hits[key] = entry
-            # What was filled in from the platform's history stands behind newer messages: look past it.
+            # Messages filled in from the platform's history stand behind newer ones: read past them.
             news += entry.get("source") != "history"
-            if news >= limit or len(hits) >= limit + _LOOK_PAST:
+            if news >= limit or len(hits) >= limit + LOOK_PAST:
                 break
-        if len(found) < _HITS or news >= limit or len(hits) >= limit + _LOOK_PAST:
+        if len(found) < _HITS or news >= limit or len(hits) >= limit + LOOK_PAST:
             break
     newest = sorted(hits.values(), key=lambda entry: moment_of(entry) or 0, reverse=True)
     return [Hit(rows.session_key, entry) for entry in newest[:limit]]
@@ -194,7 +192,7 @@ def _shown(line: bytes, known: Ops) -> Entry | None:
 def _hit(
     connection: Connection, rows: ChatRows, log: PostgresOps, known: Ops, line: bytes, query: str, edited: set[str]
 ) -> Entry | None:
-    """The message that a line is or edits, when it is to be shown. ``edited``: those whose edits were met before."""
+    """The message that a line is or edits, when it is shown. ``edited``: messages whose edits were met before."""
     entry = decode(line)
     if entry is None or query not in entry["content"]:
         return None

@@ -16,11 +16,12 @@ from nanobot_transcript.record.postgres.marks import PostgresMarks
 from nanobot_transcript.record.postgres.members import PostgresMembers
 from nanobot_transcript.record.postgres.processes import PostgresProcesses
 from nanobot_transcript.record.postgres.schema import RECORD
-from nanobot_transcript.record.postgres.transcripts import DEFAULT_SEGMENT_BYTES, PostgresTranscripts
+from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts
 from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.record.spool.limits import SpoolLimits
 from nanobot_transcript.sql.postgres.address import SCHEMA, DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
+from nanobot_transcript.store.contract import DEFAULT_SEGMENT_BYTES
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.reln
 
 
 class PostgresRecord(Record):
-    """``Record`` at the address ``url``, in one ``schema`` of the database, which the first write makes.
+    """``Record`` at the address ``url``, in one ``schema`` of the database, which the first write creates.
 
-    ``listen_url`` leads past a pooler in transaction mode. ``connections`` are those of this process at most, besides
-    the one that stays. With a ``spool_dir`` messages are accepted there, at most ``spool_bytes`` of them, and handed on
-    behind the caller; see ``SpooledBackend``. The other options are those of ``GroupTranscriptStore``, and ``posting``,
-    the ``OutboxLimits``.
+    ``listen_url`` bypasses a pooler in transaction mode. ``connections`` is the most that this process opens, besides
+    the permanent one. With a ``spool_dir`` messages are accepted there, up to ``spool_bytes``, and handed on in the
+    background; see ``SpooledBackend``. The other options are those of ``GroupTranscriptStore``, and ``posting``, the
+    ``OutboxLimits``.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class PostgresRecord(Record):
 
     def shelf(self, folder: Path) -> "Shelf":
         """See ``Record.shelf``."""
-        from nanobot_transcript.sql.location import Shelf  # few keep tables
+        from nanobot_transcript.sql.location import Shelf  # few processes keep tables
 
         return Shelf(folder, self._engine)
 
@@ -163,7 +164,7 @@ class PostgresRecord(Record):
         return found
 
     def waiting(self, spool_dir: Path) -> "Waiting":
-        """What waits for this record in a folder of this machine. Raises StoreErrors."""
+        """What waits for this record in a folder of this machine. Raises StoreError kinds."""
         from nanobot_transcript.record.spool.backlog import waiting_in  # for few
 
         return waiting_in(spool_dir, self._engine.place.address, self._known_identity())
@@ -175,8 +176,8 @@ class PostgresRecord(Record):
             return ""
 
     def close(self) -> None:
-        """See ``Record.close``. A server that stands still is not waited for longer than some seconds."""
-        farewell = threading.Thread(target=self._say_farewell, name="postgres-farewell", daemon=True)
+        """See ``Record.close``. Waits only a few seconds for a server that does not answer."""
+        farewell = threading.Thread(target=self._flush_and_leave, name="postgres-farewell", daemon=True)
         farewell.start()
         farewell.join(_FAREWELL)
         self._members.close()
@@ -185,13 +186,13 @@ class PostgresRecord(Record):
             self._outbox.close()
         self._engine.close()
 
-    def _say_farewell(self) -> None:
-        """Write what still waits to be written, and be seen as gone."""
+    def _flush_and_leave(self) -> None:
+        """Write what is still waiting to be written, and be seen as ended."""
         try:
             if not (self._decisions.flush(_FLUSHES) and self.members.flush(_FLUSHES)):
-                logger.warning("%s is closed before all was written there.", self.place)
+                logger.warning("%s: closed before everything was written.", self.place)
         except StoreError as error:
-            logger.warning("%s is closed before all was written there: %s", self.place, error)
+            logger.warning("%s: closed before everything was written: %s", self.place, error)
         self._living.leave()
 
     def after_fork(self) -> None:
@@ -206,7 +207,7 @@ class PostgresRecord(Record):
     def _opened_outbox(self) -> "Outbox":
         with self._mutex:
             if self._outbox is None:
-                from nanobot_transcript.outbox.outbox import Outbox  # few post
+                from nanobot_transcript.outbox.outbox import Outbox  # few processes post
 
                 self._outbox = Outbox(self._engine, self._posting, signals=self.signals)
             return self._outbox

@@ -1,4 +1,4 @@
-"""The lines of one chat as rows: each question is one round trip and sees one moment, the chat's place included."""
+"""The lines of one chat as rows. Each query is one round trip and sees one moment, including the chat's head."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -9,12 +9,13 @@ from nanobot_transcript.record.postgres.cursors import tag_of
 from nanobot_transcript.sql.postgres.address import DatabaseAddress
 from nanobot_transcript.sql.postgres.engine import Connection
 
-__all__ = ["ChatRows", "Head", "Row", "id_of"]
+__all__ = ["END", "ChatRows", "Head", "Row", "id_of"]
 
 Row = tuple[int, bytes]
 """The number of a line, and the line."""
 
-_END: Final = (1 << 63) - 1
+END: Final = (1 << 63) - 1
+"""A number behind every line of a chat."""
 _LATERAL: Final = """
 SELECT c.id, c.seq, c.epoch, c.lost_to, l.seq, l.line FROM nanobot.chats AS c LEFT JOIN LATERAL (
     SELECT seq, line FROM nanobot.lines WHERE chat = c.id AND seq > %(after)s AND seq <= %(upto)s {condition}
@@ -37,8 +38,8 @@ JOIN nanobot.lines AS l ON l.chat = c.id AND l.seq = i.seq WHERE c.tag = %s AND 
 
 
 class Head(NamedTuple):
-    """Where a chat stands: its number, its last line, another ``epoch`` after lines were rewritten or removed, and up
-    to where lines were removed as a whole.
+    """Where a chat stands: its number, its last line, an ``epoch`` that changes when lines are rewritten or removed,
+    and up to where lines were removed as a whole.
     """
 
     chat: int
@@ -48,13 +49,13 @@ class Head(NamedTuple):
 
 
 class ChatRows:
-    """Questions about one chat. All need a connection, and a schema that is there."""
+    """Queries about one chat. All need a connection, and a schema that exists."""
 
     def __init__(self, place: DatabaseAddress, session_key: str) -> None:
         self.tag: str = tag_of(session_key)
         self.session_key: str = session_key
         self.channels: tuple[str, str] = place.channel("chat", self.tag), place.channel("signal", "messages")
-        """On which it is told that the chat has changed, and that any has."""
+        """NOTIFY channels: this chat has changed; any chat has changed."""
         self._place: DatabaseAddress = place
 
     def forward(self, connection: Connection, after: int, limit: int) -> tuple[Head | None, list[Row]]:
@@ -82,22 +83,22 @@ class ChatRows:
         return self._page(connection, _MATCHES_BACKWARD, upto=upto, limit=limit, needle=needle)
 
     def with_ids(self, connection: Connection, ids: Iterable[str]) -> dict[str, Row]:
-        """The line under each id that is known: a message's own, or the op that came before it."""
+        """The line under each known id: the message itself, or the op that came before it."""
         wanted = {id_of(each): each for each in ids}
         rows = connection.execute(self._place.sql(_WITH_IDS), (self.tag, list(wanted))).fetchall()
         return {wanted[bytes(digest)]: (seq, line) for digest, seq, line in rows}
 
     def head(self, connection: Connection) -> Head | None:
-        """Where the chat stands; None when nothing was ever said there."""
-        return self._page(connection, _ALL_FORWARD, after=_END, limit=0)[0]
+        """Where the chat stands; None when nothing was ever said in it."""
+        return self._page(connection, _ALL_FORWARD, after=END, limit=0)[0]
 
     def _page(self, connection: Connection, statement: str, **bound: Any) -> tuple[Head | None, list[Row]]:
-        bound = {"after": -1, "upto": _END, "tag": self.tag} | bound
+        bound = {"after": -1, "upto": END, "tag": self.tag} | bound
         found = connection.execute(self._place.sql(statement), bound).fetchall()
         head = Head(*found[0][:4]) if found else None
         return head, [(seq, line) for *_, seq, line in found if seq is not None]
 
 
 def id_of(key: str) -> bytes:
-    """What an id, or a mark beside ids, is called in the table of ids."""
+    """The key of an id, or of an index mark, in the table of ids."""
     return blake2b(well_formed(key).encode(), digest_size=16).digest()

@@ -42,7 +42,7 @@ CREATE TABLE nanobot.lines (
     PRIMARY KEY (chat, seq)
 )
 """
-# Random text in bytes gains nothing from compression, and is to be searched.
+# Not compressed: the text of chats gains little, and searching would have to undo it.
 _LINES_PLAIN: Final = "ALTER TABLE nanobot.lines ALTER COLUMN line SET STORAGE EXTERNAL"
 _OPS: Final = "CREATE INDEX lines_ops ON nanobot.lines (chat, seq) WHERE op"
 _IDS: Final = """
@@ -62,9 +62,9 @@ CREATE TABLE nanobot.segments (
     PRIMARY KEY (chat, first)
 )
 """
-# ``keys`` and ``barring`` are digests of 16 bytes each, joined: drivers take longer for a list than the server for all
-# of this. One row lock for each chat makes the numbers dense and their order that of the commits: who has read up to a
-# number has read all below it. A message that is known already, as most copies are, takes no lock.
+# ``keys`` and ``barring`` are joined digests of 16 bytes each: encoding a list takes a driver longer than all of this
+# takes the server. The lock on the chat's row makes line numbers dense and puts them in commit order, so a reader that
+# has seen a number has seen all below it. A message that is known already, as most copies are, takes no lock.
 _APPEND: Final = """
 CREATE FUNCTION nanobot.append(
     wanted text, title bytea, of_chat text, of_all text, body bytea, is_op boolean, keys bytea, barring bytea,
@@ -108,7 +108,7 @@ BEGIN
     RETURN NULL;
 END $$
 """
-# Not in SQL: such functions are planned anew at each call.
+# PL/pgSQL, because SQL functions are planned again at each call.
 _KNOWN: Final = """
 CREATE FUNCTION nanobot.known(number bigint, barring bytea) RETURNS bytea STABLE LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,7 +124,7 @@ BEGIN
     RETURN NULL;
 END $$
 """
-# The row of a chat, locked, with so many lines more. A segment is closed when the next lines would make it too large.
+# Locks the row of a chat and adds so many lines to it. A segment is closed when the next lines would make it too large.
 _GROWN: Final = """
 CREATE FUNCTION nanobot.grown(wanted text, title bytea, more bigint, size bigint, segment bigint)
 RETURNS nanobot.chats LANGUAGE plpgsql AS $$
@@ -144,8 +144,8 @@ BEGIN
     RETURN c;
 END $$
 """
-# Many lines at once, none of which bars another one of them. NULL when there was a purge of which the caller does not
-# know: it may have taken some of them.
+# Many lines at once, none of which bars another. NULL when there was a purge that the caller does not know of, which
+# may concern some of them.
 _APPEND_ALL: Final = """
 CREATE FUNCTION nanobot.append_all(
     wanted text, title bytea, of_chat text, of_all text, bodies bytea[], ops boolean[], keys bytea[], barring bytea[],
@@ -183,8 +183,8 @@ BEGIN
     RETURN known;
 END $$
 """
-# What is handed on late is not to undo a purge. Written before it begins, so that who gets the row of a chat after it
-# is told.
+# Lines that are handed on late must not undo a purge. The row is written before the purge begins, so whoever locks a
+# chat's row after it sees it.
 _PURGES: Final = """
 CREATE TABLE nanobot.purges (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -210,7 +210,7 @@ CREATE TABLE nanobot.leases (
 """
 _TOKENS: Final = "CREATE SEQUENCE nanobot.tokens"
 _LEASES_END: Final = "CREATE INDEX leases_end ON nanobot.leases (expires)"
-# What was taken counts until its whole twentieth of the window has left the window.
+# What was taken counts until its whole twentieth has left the window.
 _BUDGETS: Final = """
 CREATE TABLE nanobot.budgets (
     name bytea NOT NULL,
@@ -253,7 +253,7 @@ CREATE TABLE nanobot.marks (
     PRIMARY KEY (kind, name)
 )
 """
-# ``number`` is that of the lock which a process holds; ``reign`` the one in which it gave its last word.
+# ``number`` is that of the lock a process holds; ``reign`` the one in which it last renewed its row.
 _PROCESSES: Final = """
 CREATE TABLE nanobot.processes (
     id text PRIMARY KEY,
@@ -262,9 +262,9 @@ CREATE TABLE nanobot.processes (
     reign uuid
 )
 """
-# From when on a server has been the one that takes writes, as far as anybody has seen, and the last word of any process
-# before. Locks that were held then are lost. A server that crashed, and one that takes over from another, finds this
-# table empty, as it is not logged; one that was started again has another name.
+# When a server was first seen to accept writes, and the last renewal of any process before. Locks held before that are
+# lost. The table is unlogged, so a server that crashed or was promoted finds it empty; one that was restarted has
+# another name (``nanobot.reign()``).
 _REIGNS: Final = """
 CREATE UNLOGGED TABLE nanobot.reigns (
     name text PRIMARY KEY,
@@ -278,9 +278,9 @@ CREATE FUNCTION nanobot.reign() RETURNS text LANGUAGE sql AS $$
     SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' || extract(epoch FROM pg_postmaster_start_time())
 $$
 """
-# Whether a lease that was given in some reign still counts. After another server has taken over, whose clock may be
-# behind, the end that was noted says nothing: the lease counts for as long as it might have lasted. More time left than
-# was ever given, or a reign that is yet to begin, means that the clock was set back: waiting could take for ever.
+# Whether a lease that was granted in some reign still counts. After a failover the noted end means nothing, because the
+# new server's clock may be behind: the lease counts for as long as it might have lasted. More time left than was ever
+# granted, or a reign that is yet to begin, means that the clock was set back; waiting for it could take forever.
 _COUNTS: Final = """
 CREATE FUNCTION nanobot.counts(expires double precision, ttl double precision, of_reign uuid) RETURNS boolean
 LANGUAGE sql AS $$
@@ -291,9 +291,10 @@ LANGUAGE sql AS $$
     ), true)
 $$
 """
-# Nobody held a lock before there were these tables.
+# Before these tables existed nobody held a lock.
 _FIRST_REIGN: Final = "INSERT INTO nanobot.reigns (name, began, last_word) VALUES (nanobot.reign(), 0, 0)"
-# Each fact about a member is a row; what was forgotten leaves one without a body, which does not tell what it was.
+# Each fact about a member is a row; a forgotten fact leaves a row without a body, so that other processes forget it
+# too.
 _MEMBERS: Final = """
 CREATE TABLE nanobot.members (
     digest bytea PRIMARY KEY,
@@ -303,7 +304,8 @@ CREATE TABLE nanobot.members (
 """
 _EDITIONS: Final = "CREATE SEQUENCE nanobot.editions"
 _MEMBERS_NEW: Final = "CREATE INDEX members_new ON nanobot.members (edition)"
-# ``key`` is the writer's own, who does not know after a cut connection whether a decision was noted.
+# The writer chooses ``key``: after a lost connection it cannot know whether a decision was written, and writes it
+# again.
 _DECISIONS: Final = """
 CREATE TABLE nanobot.decisions (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

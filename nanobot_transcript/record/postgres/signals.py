@@ -1,4 +1,4 @@
-"""Signals through NOTIFY: heard on the one connection of a process that stays."""
+"""Signals through NOTIFY, received on the permanent connection of a process."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class PostgresSignals:
-    """``Signals`` in a database. ``tell`` leaves it to a thread, which tells a name once however often it was told."""
+    """``Signals`` in a database. ``tell`` leaves the sending to a thread, which combines repeated signals."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine: Engine = engine
@@ -46,7 +46,7 @@ class PostgresSignals:
         threading.Thread(target=self._tell, name="postgres-signals", daemon=True).start()
 
     def after_fork(self) -> None:
-        """In a forked child: the thread that tells is the parent's."""
+        """In a forked child: the sending thread is the parent's."""
         self._mutex, self._told, self._busy = threading.Lock(), set(), False
 
     def _tell(self) -> None:
@@ -59,8 +59,8 @@ class PostgresSignals:
             try:
                 with self._engine.connection() as connection:
                     notify(connection, told)
-            except StoreError as error:  # whoever listens looks again by itself after a while
-                logger.debug("%d signals were not given: %s", len(told), error)
+            except StoreError as error:  # listeners look again after a while anyway
+                logger.debug("%d signals were not sent: %s", len(told), error)
 
 
 class _Ear:
@@ -80,7 +80,7 @@ class _Ear:
 
     def told(self, name: str, _: str | None) -> None:
         """In the listener's thread."""
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             self._loop.call_soon_threadsafe(self._wake, name)
 
     def _wake(self, name: str) -> None:

@@ -18,22 +18,28 @@ from nanobot_transcript.record.postgres.rows import ChatRows, id_of
 from nanobot_transcript.record.postgres.schema import RECORD
 from nanobot_transcript.record.postgres.window import PostgresWindow
 from nanobot_transcript.sql.postgres.engine import Connection, Engine
-from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
+from nanobot_transcript.store.contract import (
+    DEFAULT_SEGMENT_BYTES,
+    Changes,
+    Chat,
+    Hit,
+    MaintenanceReport,
+    Page,
+    Retention,
+    VerifyReport,
+)
 from nanobot_transcript.store.lines.codec import decode, encode
 from nanobot_transcript.store.lines.fold import OVERHEARD, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, id_keys, ids_of
-from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.messages import KEPT_READY, brief
 from nanobot_transcript.store.lines.ops import hides, is_op, needs_message
 from nanobot_transcript.store.lines.order import moment_of
 
-__all__ = ["DEFAULT_SEGMENT_BYTES", "PostgresTranscripts", "barring_of", "runs"]
+__all__ = ["PostgresTranscripts", "barring_of", "runs"]
 
 _T = TypeVar("_T")
 
-DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 256
-_KEPT_READY: Final = 1000
-"""Who asks for more messages than this is not given them from memory, and they are not kept there."""
 _APPEND: Final = "SELECT nanobot.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _APPEND_ALL: Final = "SELECT nanobot.append_all(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _CHATS: Final = "SELECT name, bytes, last_ms FROM nanobot.chats WHERE bytes > 0"
@@ -51,7 +57,7 @@ class _Chat:
         self.ops: Final = PostgresOps(rows)
         self.reading: threading.Lock = threading.Lock()
         self.purged: Purges = NONE
-        """The purges of which this process knows."""
+        """The purges that this process knows of."""
 
 
 class PostgresTranscripts:
@@ -71,7 +77,7 @@ class PostgresTranscripts:
 
     @property
     def place(self) -> str:
-        """The database, for a person."""
+        """The database, as people write it."""
         return self._engine.place.name
 
     @property
@@ -89,7 +95,7 @@ class PostgresTranscripts:
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
         known = self._written(session_key, entry, ids_of(entry), max_wait)
         if known is not None:
-            self._meet(session_key, entry, known, max_wait)
+            self._complete(session_key, entry, known, max_wait)
         return known is None
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
@@ -109,7 +115,7 @@ class PostgresTranscripts:
         return self._engine.write(RECORD, self._identity, again=True)
 
     def known_identity(self) -> str:
-        """The same, where nothing may be written: empty where there is no record yet."""
+        """The same without writing: empty while there is no record yet."""
         return self._engine.read(RECORD, self._identity, "")
 
     def _identity(self, connection: Connection) -> str:
@@ -119,9 +125,9 @@ class PostgresTranscripts:
     def write_many(self, session_key: str, lines: Sequence[Entry], clock_ms: float) -> list[bool]:
         """See ``FarBackend.write_many``."""
         for line in lines:
-            encode(line)  # what can never be recorded is refused before anything is
+            encode(line)  # refuse what can never be recorded before anything is written
         chat, began = self._chat(session_key), time.monotonic()
-        while True:  # the clock of the lines went on while a purge was waited for
+        while True:  # waiting for a purge has made the lines older
             left = self._left(chat, lines, clock_ms + (time.monotonic() - began) * 1000)
             kept = [line for line in left if line is not None]
             answers = self._write_all(session_key, kept, chat.purged.number) if kept else []
@@ -131,9 +137,7 @@ class PostgresTranscripts:
             chat.purged = self._read(lambda connection: purges(connection, self._engine.place, chat.rows.tag), NONE)
 
     def _write_all(self, session_key: str, lines: Sequence[Entry], purge: int) -> list[bool] | None:
-        """True for each of the lines that was new; None when there was another purge meanwhile, and nothing is
-        written.
-        """
+        """True for each new line; None, with nothing written, when there was another purge meanwhile."""
         about = self.messages_with(session_key, lines)
         about |= {known: line for line in lines if not is_op(line) for known in ids_of(line) if known not in about}
         cut = runs([(line, id_keys(line), barring_of(line, about)) for line in lines])
@@ -149,11 +153,11 @@ class PostgresTranscripts:
         known = [None if line is None else decode(line) for line in found]
         for line, met in zip(lines, known, strict=True):
             if met is not None and not is_op(line):
-                self._meet(session_key, line, met, None)
+                self._complete(session_key, line, met, None)
         return [met is None for met in known]
 
     def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: float) -> list[Entry | None]:
-        """What the purges since it was received have left of each line."""
+        """What is left of each line after the purges since it was received."""
         if not chat.purged.purges:
             return list(lines)
         ago = [clock_ms - line.get("rts", 0) for line in lines]
@@ -174,11 +178,11 @@ class PostgresTranscripts:
         return left
 
     def _written(self, session_key: str, line: Entry, barring: list[str], max_wait: float | None) -> Entry | None:
-        """What stood there already; None when the line was written."""
+        """The line that was there already; None when this one was written."""
         keys = id_keys(line)
         joined = _joined(keys)
         bound = (
-            *self._whither(session_key),
+            *self._chat_arguments(session_key),
             encode(line)[:-1],
             is_op(line),
             joined,
@@ -196,9 +200,11 @@ class PostgresTranscripts:
     def append_all(
         self, connection: Connection, session_key: str, run: "list[_Keyed]", purge: int
     ) -> list[bytes | None]:
-        """Record the lines of a run within a transaction: for each what stood there already, None where it is new."""
+        """Record the lines of a run within a transaction: for each the line that was there already, None when it was
+        written.
+        """
         bound = (
-            *self._whither(session_key),
+            *self._chat_arguments(session_key),
             [encode(line)[:-1] for line, _, _ in run],
             [is_op(line) for line, _, _ in run],
             [_joined(keys) for _, keys, _ in run],
@@ -211,7 +217,7 @@ class PostgresTranscripts:
             raise _PurgedError
         return row[0]
 
-    def _whither(self, session_key: str) -> tuple[str, bytes, str, str]:
+    def _chat_arguments(self, session_key: str) -> tuple[str, bytes, str, str]:
         chat = self._chat(session_key)
         return chat.rows.tag, session_key.encode("utf-8", "surrogatepass"), *chat.rows.channels
 
@@ -220,7 +226,7 @@ class PostgresTranscripts:
         return self.segment_bytes, f"{max(1, int(wait * 1000))}ms"
 
     def messages_with(self, session_key: str, lines: Sequence[Entry]) -> dict[str, Entry]:
-        """The messages without which some of these lines are worth nothing, by the ids by which they name them."""
+        """The messages that these lines need, by the ids that the lines use for them."""
         targets = {cast("str", line.get("target")) for line in lines if needs_message(line)}
         if not targets:
             return {}
@@ -229,8 +235,8 @@ class PostgresTranscripts:
         decoded = {target: entry for target, (_, line) in found.items() if (entry := decode(line)) is not None}
         return {target: entry for target, entry in decoded.items() if not is_op(entry)}
 
-    def _meet(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
-        """Write what this message has more than the one that was met there."""
+    def _complete(self, session_key: str, entry: Entry, known: Entry, max_wait: float | None) -> None:
+        """Write what this message adds to the one that is there."""
         edit = upgrade(known, entry)
         if edit is not None:
             target = cast("str", edit.get("target"))
@@ -239,13 +245,15 @@ class PostgresTranscripts:
             self._say_conflict(session_key, known, entry)
 
     def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
-        """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
+        """Log once per chat that two platforms, or a broken sender, use the same ids. An overheard copy is no
+        conflict.
+        """
         overheard = entry.get("source") in OVERHEARD or known.get("source") in OVERHEARD
         if overheard or session_key in self._conflicts:
             return
         self._conflicts.add(session_key)
         logger.warning(
-            "%s: message %s was recorded from %s and came again from %s; the first one stays",
+            "%s: message id %s came from %s and again from %s; the first message is kept",
             session_key,
             entry["message_id"],
             known["sender"],
@@ -257,14 +265,14 @@ class PostgresTranscripts:
     def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
         if max_messages <= 0:
             return []
-        if max_messages > _KEPT_READY:
+        if max_messages > KEPT_READY:
             return [brief(entry) for entry in self.recent(session_key, max_messages).entries]
         window = self._chat(session_key).window
         return self._read(lambda connection: window.get_recent(connection, max_messages), [])
 
     def recent(self, session_key: str, limit: int) -> Page:
         chat = self._chat(session_key)
-        window = chat.window if limit <= _KEPT_READY else PostgresWindow(chat.rows)
+        window = chat.window if limit <= KEPT_READY else PostgresWindow(chat.rows)
         entries, seq = self._read(lambda connection: window.recent(connection, limit), ([], 0))
         return Page(entries, format_cursor(chat.rows.tag, seq))
 
@@ -314,7 +322,7 @@ class PostgresTranscripts:
         hits: list[Hit] = []
         for key in keys:
             chat = self._chat(key)
-            ops = PostgresOps(chat.rows)  # a long search must not hold up the reads of others
+            ops = PostgresOps(chat.rows)  # its own, so that a long search does not hold up other reads
 
             def look(connection: Connection, chat: _Chat = chat, ops: PostgresOps = ops) -> list[Hit]:
                 return reader.search(connection, chat.rows, ops, query, limit)
@@ -331,9 +339,9 @@ class PostgresTranscripts:
     def scan(self, session_key: str) -> Iterator[Entry]:
         cursor: str | None = None
         while True:
-            page = self.read(session_key, cursor, _KEPT_READY)
+            page = self.read(session_key, cursor, KEPT_READY)
             yield from page.entries
-            if len(page.entries) < _KEPT_READY:
+            if len(page.entries) < KEPT_READY:
                 return
             cursor = page.cursor
 
@@ -368,7 +376,7 @@ class PostgresTranscripts:
             self._chats.clear()
 
     def after_fork(self) -> None:
-        """In a forked child: another thread of the parent may have held a lock."""
+        """In a forked child: a thread of the parent may have held a lock."""
         self._guard = threading.Lock()
         self._chats.clear()
 
@@ -393,11 +401,11 @@ class PostgresTranscripts:
 
 
 class _PurgedError(Exception):
-    """There was a purge of which this process did not know."""
+    """There was a purge that this process did not know of."""
 
 
 _Keyed = tuple[Entry, list[str], list[str]]
-"""A line, the keys under which it is known, and those of which none may be there for it to be written."""
+"""A line, its keys, and the keys that bar it: when one of those exists it is not written."""
 
 
 def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
@@ -413,7 +421,9 @@ def barring_of(line: Entry, about: Mapping[str, Entry]) -> list[str]:
 
 
 def runs(lines: Iterable[_Keyed]) -> list[list[_Keyed]]:
-    """Cut where a line may be barred by an earlier one: the server looks once for all lines of a run."""
+    """Split the lines where one may be barred by an earlier one: the server checks all lines of a run before writing
+    any.
+    """
     runs: list[list[_Keyed]] = []
     met: set[str] = set()
     for line in lines:

@@ -1,24 +1,21 @@
-"""The newest messages of a chat, kept ready: asking again costs one round trip, also after somebody has said more."""
+"""The newest messages of a chat, kept in memory: asking again costs one round trip, even when there are new ones."""
 
 import threading
 from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.record.postgres.rows import ChatRows, Row
+from nanobot_transcript.record.postgres.rows import END, ChatRows, Row
 from nanobot_transcript.sql.postgres.engine import Connection
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import joins_parts
-from nanobot_transcript.store.lines.messages import ShownMessages, brief
+from nanobot_transcript.store.lines.messages import LOOK_PAST, ShownMessages, brief
 from nanobot_transcript.store.lines.ops import is_erasure_mark, is_op
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["PostgresWindow"]
 
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
 _NEWS: Final = 500
-"""So many new lines are taken in; when there are more, it is begun anew."""
-_END: Final = (1 << 63) - 1
+"""When there are more new lines than this, start over instead of adding them."""
 
 
 class PostgresWindow:
@@ -50,17 +47,17 @@ class PostgresWindow:
         self._messages: ShownMessages = ShownMessages()
 
     def _refresh(self, connection: Connection, count: int) -> None:
-        head, rows = self._rows.all_forward(connection, self._seq if self._epoch >= 0 else _END, _NEWS)
+        head, rows = self._rows.all_forward(connection, self._seq if self._epoch >= 0 else END, _NEWS)
         if head is None:
             self._reset()
         elif head.epoch != self._epoch or count + SLACK > self._depth or not self._extended(rows):
             self._rebuild(connection, count)
 
     def _extended(self, rows: list[Row]) -> bool:
-        """Take in what was appended since; False when it is time to begin anew."""
+        """Add what was appended since; False when it is better to start over."""
         if len(rows) >= _NEWS:
             return False
-        epoch, self._epoch = self._epoch, -1  # what was taken in half is read again
+        epoch, self._epoch = self._epoch, -1  # if this fails half way, everything is read again
         for seq, line in rows:
             entry = decode(line)
             if entry is None:
@@ -75,7 +72,7 @@ class PostgresWindow:
     def _rebuild(self, connection: Connection, count: int) -> None:
         depth = max(count, 0) + SLACK
         self._reset()
-        read, upto, wanted, most = list[tuple[int, Entry]](), _END, depth, depth + _LOOK_PAST
+        read, upto, wanted, most = list[tuple[int, Entry]](), END, depth, depth + LOOK_PAST
         epoch = -1
         while True:
             page = max(wanted, SLACK) * 2
@@ -98,14 +95,14 @@ class PostgresWindow:
         self._epoch, self._depth, self._began_with = epoch, depth, len(self._messages)
 
     def _take(self, read: list[tuple[int, Entry]], depth: int) -> int:
-        """Put what was read backwards in order; how many messages there are to show, at most ``depth``."""
+        """Put what was read backwards in order; returns how many messages there are to show, at most ``depth``."""
         self._messages = ShownMessages()
-        # What is only a part of another message must be known before it can pass for a first copy of it.
+        # Ops first: that a message is only a part of another one must be known before it passes for a first copy.
         for seq, entry in sorted(read, key=lambda line: (not is_op(line[1]), line[0])):
             self._messages.add((seq,), entry)
         return len(self._messages.newest(depth))
 
 
 def _is_news(entry: Entry) -> bool:
-    """False for what may stand behind newer messages, because it was filled in from the platform's history."""
+    """False for a message filled in from the platform's history, which may stand behind newer ones."""
     return not is_op(entry) and entry.get("source") != "history"

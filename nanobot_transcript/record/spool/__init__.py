@@ -1,3 +1,3 @@
-"""The spool: what a process records is kept on its own disk at once, and handed on to a record over a network behind
-it, so that nobody who brings a message waits for the network, and none is lost while it is away.
+"""The spool: this process writes messages to its own disk at once, and hands them on to a record over a network in the
+background. So nobody waits for the network, and no message is lost while the record is away.
 """

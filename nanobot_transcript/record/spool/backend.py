@@ -1,4 +1,4 @@
-"""The store backend that accepts on this disk, and hands on to a record over a network behind its callers."""
+"""The store backend that accepts on this machine's disk, and hands on to a record over a network in the background."""
 
 import logging
 import os
@@ -41,16 +41,16 @@ _T = TypeVar("_T")
 
 
 class SpooledBackend:
-    """A record over a network to which this process writes by way of its own disk; see ``StoreBackend``.
+    """A record over a network, written to by way of this process's own disk; see ``StoreBackend``.
 
-    ``append``, edits and recalls are written into ``spool_dir`` and answered from there: True says that the line is
-    accepted, and is not lost, whatever happens to this process or the record. It is handed on at once, or when the
-    record can be written to again, once and in the order of its chat. So a message that the record has already, from
-    another process, is accepted as well. What has no id is given one, ``local:<uuid>``, and an edit a ``mark`` like it.
-    A redact, a purge and maintenance go to the record first, and then also erase what waits here.
+    ``append``, edits and recalls are written into ``spool_dir`` and answered from there: True means that the line is
+    accepted and will not be lost, whatever happens to this process or the record. It is handed on at once, or as soon
+    as the record can be written to again, once and in the order of its chat. So a message that the record already has
+    from another process is accepted, too. A message without an id gets one, ``local:<uuid>``, and an edit a ``mark`` of
+    the same form. A redact, a purge and maintenance go to the record first, and then also erase what waits here.
 
-    What waits is the tail. Reading waits for the tail of its chat up to 0.2 s, unless the record is known to be away.
-    What is not handed on by then is put into the answer where that is about the present:
+    The waiting lines are the tail. Reading waits up to 0.2 s for the tail of its chat to be handed on, unless the
+    record is known to be away. What is left of it is merged into answers about the present:
 
     ==================================  ================================================================================
     ``recent``, ``get_recent``          the newest of both, in their usual order, each message once; edits and recalls
@@ -65,13 +65,13 @@ class SpooledBackend:
                                         lines of the tail its reader was shown, and two readers may hold the same one.
     ==================================  ================================================================================
 
-    So a reader that asks about the present sees what this process has written, always. What other processes have
-    accepted is seen when they have handed it on. Until then a message may also be shown here that the record refuses,
-    because it was taken back before. Cursors are those of the record.
+    So a reader that asks about the present always sees what this process has written. Lines that other processes have
+    accepted appear when they are handed on. Until then this process may also show a message that the record is going to
+    refuse, because it was recalled before. Cursors are those of the record.
 
-    While the record cannot be asked, ``get`` and ``get_many`` still answer what the tail alone tells: that a message is
-    there, or was taken back. Everything else raises StoreUnavailableError, since half a transcript would pass for the
-    whole, and no cursor could be given out.
+    While the record is away, ``get`` and ``get_many`` still answer what the tail alone can tell: that a message is
+    there, or was recalled. Everything else raises StoreUnavailableError, because half a transcript would pass for the
+    whole, and there would be no cursor to return.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class SpooledBackend:
         fsync_interval: float = 1.0,
         pause: Callable[[int], float] = pause_after,
     ) -> None:
-        """``fsync`` is that of the spool: what a power cut on this machine may cost. ``pause``: see ``pause_after``."""
+        """``fsync`` is that of the spool: what a power cut of this machine may cost. ``pause``: see
+        ``pause_after``.
+        """
         self.far: FarBackend = far
         self.limits: SpoolLimits = limits or SpoolLimits()
         self._base: Path = Path(spool_dir).expanduser()
@@ -97,17 +99,17 @@ class SpooledBackend:
 
     @property
     def place(self) -> str:
-        """The record's."""
+        """The place of the record."""
         return self.far.place
 
     @property
     def blocking(self) -> bool:
-        """True: reading asks the record."""
+        """True: reading queries the record."""
         return True
 
     @property
     def append_blocks(self) -> bool:
-        """True when every append waits for this disk."""
+        """True when every append waits for this machine's disk."""
         return self._spool.syncs
 
     # -- writing
@@ -146,7 +148,7 @@ class SpooledBackend:
         return self._spool.wait(session_key, timeout)
 
     def hurry(self) -> None:
-        """The record was heard of: what waits is handed on now."""
+        """Called when the record was heard of: hand on what is waiting, now."""
         if self._drainer is not None:
             self._drainer.hurry()
 
@@ -155,13 +157,13 @@ class SpooledBackend:
     def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
         if max_messages <= 0:
             return []
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         if not ahead:
             return self._asked(lambda: self.far.get_recent(session_key, max_messages))
         return [brief(entry) for entry in self._recent(session_key, max_messages, ahead).entries]
 
     def recent(self, session_key: str, limit: int) -> Page:
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         return self._recent(session_key, limit, ahead)
 
     def _recent(self, session_key: str, limit: int, ahead: PendingLines) -> Page:
@@ -172,8 +174,10 @@ class SpooledBackend:
         return Page(ahead.newest(page.entries, known, limit), page.cursor)
 
     def _known(self, session_key: str, ahead: PendingLines) -> dict[str, Entry]:
-        """Those messages of the tail that the record has. Asked before what they are left out of: what is handed on
-        meanwhile stands there twice at most, and never not at all.
+        """The messages of the tail that the record has.
+
+        Must be asked before the list they are removed from: what is handed on in between then stands there twice at
+        most, and is never missing.
         """
         ids = ahead.ids
         return self._asked(lambda: self.far.get_many(session_key, ids)) if ids else {}
@@ -183,7 +187,7 @@ class SpooledBackend:
 
     def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
         wanted = list(dict.fromkeys(message_ids))
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         if not ahead:
             return self._asked(lambda: self.far.get_many(session_key, wanted))
         known = self._known_or_told(session_key, wanted, ahead)
@@ -192,7 +196,7 @@ class SpooledBackend:
         return {message_id: entry for message_id, entry in folded.items() if entry is not None}
 
     def _known_or_told(self, session_key: str, wanted: Sequence[str], ahead: PendingLines) -> dict[str, Entry]:
-        """What the record has; nothing where it cannot be asked, and the tail tells all that is wanted."""
+        """What the record has; empty when it is away and the tail can answer for all wanted ids."""
         try:
             return self._asked(lambda: self.far.get_many(session_key, wanted))
         except StoreUnavailableError:
@@ -201,7 +205,7 @@ class SpooledBackend:
             return {}
 
     def changes(self, session_key: str, after: str) -> Changes:
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         targets = ahead.ops.together(ahead.ops.hidden)
         whole = self._asked(lambda: self.far.get_many(session_key, targets)) if targets else {}
         changes = self._asked(lambda: self.far.changes(session_key, after))
@@ -210,8 +214,8 @@ class SpooledBackend:
 
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
         chats = self._spool.waiting_chats() if session_key is None else [session_key]
-        tails = {key: ahead for key in chats if (ahead := self._ahead(key))}
-        more = [hit for key, ahead in tails.items() for hit in self._found_ahead(query, key, ahead)]
+        tails = {key: ahead for key in chats if (ahead := self._pending(key))}
+        more = [hit for key, ahead in tails.items() for hit in self._pending_hits(query, key, ahead)]
         hits: list[Hit] = []
         for hit in self._asked(lambda: self.far.search(query, session_key, limit)):
             ahead = tails.get(hit.session_key)
@@ -223,8 +227,8 @@ class SpooledBackend:
         hits.sort(key=lambda hit: moment_of(hit.entry) or 0, reverse=True)
         return hits[:limit]
 
-    def _found_ahead(self, query: str, session_key: str, ahead: PendingLines) -> Iterator[Hit]:
-        """Messages of the tail, and those of the record that it edits."""
+    def _pending_hits(self, query: str, session_key: str, ahead: PendingLines) -> Iterator[Hit]:
+        """Messages of the tail, and messages of the record that the tail edits."""
         asked = [*ahead.ids, *ahead.edits]
         known = self._asked(lambda: self.far.get_many(session_key, asked))
         news = ahead.news(known)
@@ -243,7 +247,7 @@ class SpooledBackend:
         return sorted([*chats, *(Chat(key, size, now) for key in new if (size := self._spool.size_of(key)))])
 
     def scan(self, session_key: str) -> Iterator[Entry]:
-        ahead = self._ahead(session_key)
+        ahead = self._pending(session_key)
         if not ahead:
             yield from self._asked(lambda: self.far.scan(session_key))
             return
@@ -274,7 +278,7 @@ class SpooledBackend:
         return self._asked(lambda: self.far.end(session_key))
 
     async def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
-        import asyncio  # which importing must not cost
+        import asyncio  # importing this module must not load asyncio
 
         await asyncio.to_thread(self._settle, session_key)
         async with aclosing(self.far.follow(session_key, after)) as lines:
@@ -303,7 +307,7 @@ class SpooledBackend:
         return reports
 
     def _stores(self) -> list[JsonlBackend]:
-        """Where text may lie here."""
+        """The local stores that may hold text."""
         refused = self._spool.refused
         return [*(folder.lines for folder in self._spool.folders()), *([refused] if refused is not None else [])]
 
@@ -318,11 +322,13 @@ class SpooledBackend:
             drainer, self._drainer = self._drainer, None
             self._spool = self._new_spool()
         if drainer is not None and not drainer.finish(self.limits.close_seconds):
-            logger.warning("What waits in %s is handed on when this program, or another one, runs again", self._base)
+            logger.warning(
+                "%s still holds messages; they are handed on when a bot runs on this machine again", self._base
+            )
         self.far.close()
 
     def after_fork(self) -> None:
-        """In a forked child: what waits is the parent's."""
+        """In a forked child: the spool is the parent's."""
         self._opening = threading.Lock()
         self._drainer = None
         self._spool.forget()
@@ -339,24 +345,24 @@ class SpooledBackend:
                 self._drainer.start()
 
     def _look(self) -> None:
-        """Take up what was left here, where there is a spool; reading makes none."""
+        """Take over what was left here, where there is a spool; reading creates none."""
         if self._drainer is None and self._base.is_dir():
             self._start()
 
     def _settle(self, session_key: str) -> None:
-        """Wait a moment until what was written here is on record, unless that is no use."""
+        """Wait a moment until what was written here is on record, unless waiting is useless."""
         self._look()
         drainer = self._drainer
         if drainer is not None and not drainer.is_away:
             self._spool.wait(session_key, self.limits.read_seconds, lambda: drainer.is_away)
 
-    def _ahead(self, session_key: str) -> PendingLines:
-        """What of a chat is not handed on after a moment."""
+    def _pending(self, session_key: str) -> PendingLines:
+        """The lines of a chat that are not handed on after a moment."""
         self._settle(session_key)
         return PendingLines(self._spool.tail(session_key))
 
     def _asked(self, ask: Callable[[], _T]) -> _T:
-        """An answer of the record; who waits for it to come back is told."""
+        """An answer of the record. An answer also means that it is back, so the drainer is woken."""
         answer = ask()
         drainer = self._drainer
         if drainer is not None and drainer.is_away:
@@ -365,7 +371,7 @@ class SpooledBackend:
 
 
 def _received(entry: Entry) -> Entry:
-    """The entry with the time when it came, by which a purge knows it."""
+    """The entry with its time of receipt, by which purges judge it."""
     return entry if "rts" in entry else _with(entry, rts=time.time_ns() // 1_000_000)
 
 

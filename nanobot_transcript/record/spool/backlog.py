@@ -16,9 +16,9 @@ __all__ = ["Waiting", "check", "waiting_in"]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """``lines`` and ``bytes`` that are not handed on, ``oldest_ms`` when the first of them was received (ms; None
-    without one), ``error`` why they are not, if that is known, and how many lines were ``refused`` for good. ``others``
-    are how many lines wait for another record, ``whose`` the addresses of these, where they are known.
+    """``lines`` and ``bytes`` that are not handed on; ``oldest_ms``, when the first of them was received (ms, None
+    without one); ``error``, why they are not handed on, if known; ``refused``, how many lines the record refused for
+    good. ``others`` is how many lines wait for other records, ``whose`` the addresses of these, where known.
     """
 
     lines: int = 0
@@ -31,8 +31,8 @@ class Waiting:
 
 
 def waiting_in(spool_dir: str | Path, address: str | None = None, identity: str = "") -> Waiting:
-    """What waits for the record with this address (see ``FarBackend.address``) and, where it is known, ``identity``;
-    without an address for any record. Changes nothing; also while processes use it. Raises StoreErrors.
+    """What waits for the record with this address (see ``FarBackend.address``) and ``identity`` (where known); without
+    an address, for any record. Changes nothing, and may run while processes use it. Raises StoreError kinds.
     """
     looked = _Looked()
     for slot in slots_in(Path(spool_dir).expanduser()):
@@ -95,7 +95,7 @@ def _refused(path: Path) -> int:
 
 
 _LONG: Final = 60.0
-"""Seconds after which what waits is worth a warning."""
+"""Seconds after which waiting lines are worth a warning."""
 
 
 def check(spool_dir: Path, address: str, identity: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Hands on what waits in a spool: batches of one chat each, in their order, until the record has them."""
+"""Hands on what waits in a spool: batches of one chat each, in order, until the record has them."""
 
 import logging
 import threading
@@ -26,12 +26,12 @@ logger = logging.getLogger(__name__)
 
 _LEAST: Final = 0.1
 _IDLE: Final = 1.0
-"""Seconds after which one looks what can be tidied up, and what can be tried again."""
+"""Seconds between two rounds of tidying up and of trying again."""
 
 
 class Drainer:
-    """One thread. While the record cannot be written to it pauses, longer each time, and says so once. What the record
-    can never take is put aside.
+    """One thread. While the record cannot be written to it pauses, longer each time, and logs that once. Lines that the
+    record can never take are put aside.
     """
 
     def __init__(self, far: FarBackend, spool: "Spool", pause: Callable[[int], float] = pause_after) -> None:
@@ -40,7 +40,7 @@ class Drainer:
         self._pause: Callable[[int], float] = pause
         self._failures: int = 0
         self._stuck: dict[str, int] = {}
-        """Chats of which nothing can be written, and how often that was tried."""
+        """Chats that cannot be written to, and how often that was tried."""
         self._since: float = 0.0
         self._hurried: bool = False
         self._awaited: threading.Condition = threading.Condition(spool.lock)
@@ -49,12 +49,12 @@ class Drainer:
         self._identity: str = ""
         self._thread: threading.Thread = threading.Thread(target=self._run, name="transcript-spool", daemon=True)
         self.error: str = ""
-        """Why nothing can be handed on; empty when it can."""
+        """Why nothing can be handed on; empty when it works."""
         self.known: int = 0
-        """Lines that the record had already."""
+        """Number of lines that the record had already."""
 
     def start(self) -> None:
-        """Begin; once."""
+        """Start the thread; only once."""
         self._thread.start()
 
     @property
@@ -63,14 +63,15 @@ class Drainer:
         return self._failures > 0
 
     def hurry(self) -> None:
-        """The record was heard of: end the pause."""
+        """Called when the record was heard of: end the pause."""
         with self._spool.lock:
             self._hurried = True
             self._awaited.notify()
 
     def finish(self, timeout: float) -> bool:
-        """Hand on what waits, with one attempt if the record is away, and end; False when ``timeout`` seconds were not
-        enough, or the record cannot be written to. Then the spool is closed, now or once that call has ended.
+        """Hand on what waits, with one attempt if the record is away, and stop. False when ``timeout`` seconds were not
+        enough, or the record cannot be written to. In either case the spool is closed, now or when a call under way
+        ends.
         """
         with self._spool.lock:
             self._closing = True
@@ -94,7 +95,7 @@ class Drainer:
             self._spool.close()
 
     def _next(self) -> "Job | None":
-        """What to hand on now; None at the end."""
+        """What to hand on now; None to stop."""
         while True:
             self._tidy()
             with self._spool.lock:
@@ -107,12 +108,12 @@ class Drainer:
         try:
             self._spool.tidy()
         except (StoreError, OSError) as error:
-            logger.warning("The spool in %s cannot be tidied up: %s", self._spool.base, error)
+            logger.warning("%s: the spool cannot be tidied up: %s", self._spool.base, error)
 
     # -- one batch
 
     def _hand_on(self, folder: "Folder", session_key: str) -> bool:
-        """True when there is more of that chat. Raises StoreErrors and whatever a backend raises."""
+        """True when there is more of that chat. Raises StoreError kinds and whatever a backend raises."""
         if not self._is_for(folder):
             return True
         batch = folder.batch(session_key)
@@ -121,6 +122,8 @@ class Drainer:
                 self._send(session_key, batch.lines)
             except InvalidEntryError:
                 self._send_singly(session_key, batch.lines)
+        # After sending: a kill in between hands the lines on twice, which ``write_many`` tolerates. The other way round
+        # would lose them.
         folder.move(session_key, batch.place)
         return batch.more
 
@@ -132,7 +135,7 @@ class Drainer:
         folder.foreign = True
         logger.error(
             "%s holds lines for another record than %s; they are kept there. Start a bot of that record%s: it hands "
-            "them on. To hand them on to this one all the same, stop all bots, remove %s and start again.",
+            "them on. To hand them on to this record anyway, stop all bots, remove %s and start again.",
             folder.base,
             self._far.place,
             f", {folder.meant_for}" if folder.is_elsewhere else "",
@@ -148,19 +151,19 @@ class Drainer:
                 self._complete(session_key, entry)
 
     def _send_singly(self, session_key: str, lines: Sequence[Entry]) -> None:
-        """One that the record can never take does not keep the others back."""
+        """Send lines one by one, so that one that the record can never take does not hold up the others."""
         for entry in lines:
             try:
                 self._send(session_key, [entry])
             except InvalidEntryError as error:
-                logger.error("%s: the record refuses a line, which is put aside: %s", session_key, error)
+                logger.error("%s: the record refuses a line for good; it is put aside: %s", session_key, error)
                 refused = self._spool.refused
                 if refused is not None:
                     refused.apply(session_key, entry) if is_op(entry) else refused.append(session_key, entry)
 
     def _complete(self, session_key: str, entry: Entry) -> None:
-        """Of a message of which the record has only a part, give it the whole: whoever wrote it was told that it was
-        new.
+        """When the record has only a part of a message, give it the whole: its writer was told that the message is
+        recorded.
         """
         if is_op(entry) or not is_sent(entry):
             return
@@ -169,49 +172,50 @@ class Drainer:
         if known is None or not is_part_of(known, entry):
             return
         op = arguments.op("edit", target, entry["content"], entry["sender"], entry["ts"], {})
-        op["mark"] = f"whole:{target}:{len(entry['content'])}"  # the same when it is done again
+        op["mark"] = f"whole:{target}:{len(entry['content'])}"  # the same mark when this is repeated
         op["rts"] = entry.get("rts", op["ts"])  # pyright: ignore[reportGeneralTypeIssues]
         self._far.write_many(session_key, [op], _now())
 
     # -- the record comes and goes
 
     def _failed(self, job: "Job", error: Exception) -> bool:
-        """True when it is the end."""
+        """True to stop."""
         if isinstance(error, StoreError) and not isinstance(error, StoreUnavailableError):
             self._failed_in(job, error)
             return False
         self._spool.give_back(job, 0.0)
         if not self._failures:
             self._since = time.monotonic()
-            self._say_kept(error)
+            self._log_outage(error)
             self._tell(str(error))
         self._failures += 1
-        self._identity = ""  # another record may be there when it comes back
+        self._identity = ""  # when it comes back it may be another record
         return self._rest(self._pause(self._failures))
 
-    def _say_kept(self, error: Exception) -> None:
+    def _log_outage(self, error: Exception) -> None:
         if isinstance(error, AwayError):
-            logger.info("What is said is kept in %s until the database is back", self._spool.base)
+            logger.info("Messages are kept in %s until the database is back", self._spool.base)
             return
         told = logger.warning if isinstance(error, StoreError) else logger.exception
         told("%s cannot be written to; what is said is kept in %s: %s", self._far.place, self._spool.base, error)
 
     def _failed_in(self, job: "Job", error: StoreError) -> None:
-        """Of this chat alone nothing can be written, such as while somebody holds it; the others go on."""
+        """Only this chat cannot be written to, for example while somebody holds its lock; the others go on."""
         _, session_key = job
         failures = self._stuck[session_key] = self._stuck.get(session_key, 0) + 1
         if failures == 1:
-            logger.warning("%s cannot be written to; what is said there is kept: %s", session_key, error)
+            logger.warning("%s cannot be written to; its messages are kept in the spool: %s", session_key, error)
             self._tell(str(error))
         self._spool.give_back(job, time.monotonic() + self._pause(failures))
 
     def _rest(self, pause: float) -> bool:
-        """Pause; True when it is the end."""
+        """Pause; True to stop."""
         with self._spool.lock:
-            self._spool.sent.notify_all()  # nobody need wait any more
+            self._spool.sent.notify_all()  # waiting for lines to be handed on is useless now
             if self._closing:
                 return True
-            at_least = min(pause, _LEAST)  # the record may be read while it cannot be written to
+            # A successful read wakes this thread, but the record may still refuse writes: do not spin.
+            at_least = min(pause, _LEAST)
             self._awaited.wait_for(lambda: self._closing, at_least)
             self._awaited.wait_for(lambda: self._hurried or self._closing, pause - at_least)
             self._hurried = False
@@ -221,10 +225,10 @@ class Drainer:
         _, session_key = job
         if self._failures:
             seconds = time.monotonic() - self._since
-            logger.info("The record can be written to again after %.0f s; what waited is handed on", seconds)
+            logger.info("The record can be written to again after %.0f s; handing on the waiting messages", seconds)
             self._failures = 0
         if self._stuck.pop(session_key, None):
-            logger.info("%s can be written to again; what waited is handed on", session_key)
+            logger.info("%s can be written to again; handing on the waiting messages", session_key)
         if self.error and not self._stuck:
             self._tell("")
 

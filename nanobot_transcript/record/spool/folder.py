@@ -1,8 +1,8 @@
-"""One folder of a spool: a transcript store of its own, and how far its lines have been handed on.
+"""One folder of a spool: a transcript store, and how far its lines have been handed on.
 
-Besides what every store keeps, ``.state/sent`` holds a place for each chat. ``.state/address`` says for which record
-the lines were written, as far as that is known before the record was ever reached; ``.state/record`` names it once and
-for all, when the first of them was handed on.
+Besides the files of every store, ``.state/sent`` holds a position for each chat. ``.state/address`` names the record
+the lines were written for, as far as that is known before the record was ever reached; ``.state/record`` is its
+identity, written for good when the first line is handed on.
 """
 
 import logging
@@ -23,7 +23,8 @@ from nanobot_transcript.files.layout import Layout, make_folders, stem_of
 from nanobot_transcript.files.os_errors import store_error
 from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.files.usage import folder_size
-from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.contract import DEFAULT_SEGMENT_BYTES
+from nanobot_transcript.store.jsonl.backend import FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.jsonl.cursor import START, SegmentPosition, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.session_keys import key_of
@@ -35,7 +36,7 @@ __all__ = ["Batch", "Folder", "store_in"]
 _BATCH_LINES: Final = 100
 _BATCH_BYTES: Final = 4 << 20
 _PER_CHAT: Final = 24 << 10
-"""Bytes that the files of one more chat take, however little is in them."""
+"""Bytes that the files of one more chat take up, even when nearly empty."""
 _LOCK_TIMEOUT: Final = 2.0
 _LONGEST: Final = 4096
 _GONE: Final = ".gone"
@@ -44,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 class Batch(NamedTuple):
-    """Lines of one chat, the place behind them, and whether there are more."""
+    """Lines of one chat, the position behind them, and whether there are more."""
 
     lines: list[Entry]
     place: SegmentPosition
@@ -52,15 +53,17 @@ class Batch(NamedTuple):
 
 
 class Folder:
-    """Its process alone writes to it and hands its lines on. ``waiting`` are the chats that may have lines to be handed
-    on, in the order in which they are, each with the earliest moment (of ``time.monotonic``); ``sending`` is the one
-    that is being handed on, and ``writers`` how many threads are about to write. These change under the spool's lock.
+    """Only its own process writes to it and hands its lines on.
+
+    ``waiting`` are the chats that may have lines to hand on, in the order of their turns, each with the earliest moment
+    (``time.monotonic``); ``sending`` is the chat being handed on, ``writers`` the number of threads about to write.
+    These change under the spool's lock.
     """
 
     def __init__(
         self, base: Path, fsync: FsyncPolicy = "never", fsync_interval: float = 1.0, *, address: str = ""
     ) -> None:
-        """``address`` is that of the record for which this process writes; see ``FarBackend.address``."""
+        """``address`` is that of the record this process writes for; see ``FarBackend.address``."""
         self.base: Path = base
         self.lines: JsonlBackend = store_in(base, fsync, fsync_interval)
         self._layout: Layout = Layout(base)
@@ -72,17 +75,17 @@ class Folder:
         self._chats: set[str] = set()
         self._record: str = _read(self._note)
         self.meant_for: str = _read(self._address_note)
-        """The address of the record for which it was written; empty where an earlier version did not note it."""
+        """The address of the record it was written for; empty when an earlier version did not note it."""
         self.is_elsewhere: bool = self.meant_for not in ("", address)
-        """The lines were written for another address. They may still be this record's, under an address it had before:
-        that is seen when it is asked.
+        """The lines were written for another address. It may be an earlier address of this record; asking the record
+        tells.
         """
         self.size: int = folder_size(base)[0]
         self.born: float = time.monotonic()
         self.writers: int = 0
         self.sending: str | None = None
         self.foreign: bool = False
-        """The lines belong to another record than the one that is there now."""
+        """The lines belong to another record than the one reached now."""
         self.waiting: dict[str, float] = dict.fromkeys(self._found(), 0.0)
 
     def _found(self) -> Iterator[str]:
@@ -93,24 +96,24 @@ class Folder:
                 yield key
             elif any(map(_holds_something, paths)):
                 self.foreign = True
-                logger.error("%s has lost the name of its chat; it is kept, and not handed on", paths[0])
+                logger.error("%s has lost its session key; it is kept and not handed on", paths[0])
 
     @property
     def is_done(self) -> bool:
-        """True when nothing in it waits and nobody is writing. Under the spool's lock."""
+        """True when nothing waits in it and nobody is writing. Under the spool's lock."""
         return not (self.waiting or self.sending is not None or self.writers or self.foreign)
 
     @property
     def is_ours(self) -> bool:
-        """True unless its lines are known, or have to be taken, for those of another record."""
+        """True unless its lines are known, or must be assumed, to belong to another record."""
         return not (self.foreign or self.is_elsewhere)
 
     def waits(self, session_key: str) -> bool:
-        """True when lines of a chat of this record may wait. Under the spool's lock."""
+        """True when lines of a chat of this record may be waiting. Under the spool's lock."""
         return self.is_ours and (session_key in self.waiting or session_key == self.sending)
 
     def grow(self, session_key: str, entry: Entry) -> int:
-        """Count a line that is about to be written; its bytes."""
+        """Count a line that is about to be written; returns its bytes."""
         grown = len(encode(entry))
         if session_key not in self._chats:
             self._chats.add(session_key)
@@ -119,7 +122,7 @@ class Folder:
         return grown
 
     def has(self, session_key: str) -> bool:
-        """True when something of a chat was written here, whether it was handed on or not."""
+        """True when something of a chat was written here, handed on or not."""
         return session_key in self._chats
 
     def chats(self) -> list[str]:
@@ -141,7 +144,7 @@ class Folder:
         return Batch(lines, place, more=False)
 
     def tail(self, session_key: str) -> Iterator[Entry]:
-        """All lines of a chat that were not handed on."""
+        """All lines of a chat that are not handed on."""
         for _, entry, _ in self._behind(session_key, self.place(session_key)):
             if entry is not None:
                 yield entry
@@ -158,7 +161,7 @@ class Folder:
         return count, size
 
     def _behind(self, session_key: str, place: SegmentPosition) -> Iterator[tuple[SegmentPosition, Entry | None, int]]:
-        """(place behind it, the line, its bytes); None for what is not to be handed on."""
+        """(position behind it, the line, its bytes); None for a line that must not be handed on."""
         for segment, offset, line in Segments(self._layout, stem_of(session_key)).forward(place):
             entry = decode(line)
             known = entry if entry is not None and not is_erasure_mark(entry) else None
@@ -172,7 +175,9 @@ class Folder:
         return place
 
     def move(self, session_key: str, place: SegmentPosition) -> None:
-        """Everything before a place was handed on. What cannot be noted costs no more than to be handed on again."""
+        """Note that everything before a position was handed on. If that cannot be written, lines are handed on twice,
+        which is harmless.
+        """
         if place == self._places.get(session_key):
             return
         self._places[session_key] = place
@@ -181,7 +186,9 @@ class Folder:
             make_folders(self.base, self._sent)
             _write_over(self._sent / stem, format_cursor(stem, place))
         except (OSError, StoreError) as error:
-            logger.warning("It cannot be noted how far %s was handed on: %s", self.base, error)
+            logger.warning(
+                "%s: progress cannot be saved, some lines may be handed on twice (harmless): %s", self.base, error
+            )
 
     def _noted(self, stem: str) -> SegmentPosition:
         try:
@@ -192,14 +199,14 @@ class Folder:
     # -- whose it is
 
     def begin(self) -> None:
-        """Note for which record the lines will be, before there are any. Raises StoreErrors."""
+        """Note which record the lines will be for, before there are any. Raises StoreError kinds."""
         self._write(self._address_note, self._address)
         self.meant_for = self._address
 
     @property
     def is_never_ours(self) -> bool:
-        """True when that is known without asking the record: it was written for another address, and no record of that
-        address was ever reached.
+        """True when that is certain without asking the record: the lines were written for another address, and no
+        record at that address was ever reached.
         """
         return self.is_elsewhere and not self._record and not self._last_there()
 
@@ -210,7 +217,9 @@ class Folder:
         return not self.is_elsewhere or (bool(identity) and self._last_there() == identity)
 
     def belongs_to(self, identity: str) -> bool:
-        """True when its lines may be handed on to this record; from then on they are its alone. Raises StoreErrors."""
+        """True when its lines may be handed on to this record; from then on they belong to it alone. Raises StoreError
+        kinds.
+        """
         if not self.is_for(identity):
             return False
         if not self._record:
@@ -222,8 +231,8 @@ class Folder:
         return True
 
     def _last_there(self) -> str:
-        """The record that was last seen at the address for which it was written, by whoever has the same spool: that
-        one may be restored under another address, with lines waiting that were written while it could not be asked.
+        """The identity last seen at the address the lines were written for, by any process with the same spool. That
+        record may be restored under another address while lines wait that were written when it was away.
         """
         return _read(self._seen_at(self.meant_for)) if self.meant_for else ""
 
@@ -260,11 +269,11 @@ class Folder:
         self.lines.close()
 
     def drop(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove it with everything in it."""
         self.close()
         gone = self.base.with_name(self.base.name + _GONE)
         with suppress(FileNotFoundError):  # nothing was ever written
-            self.base.rename(gone)  # a half of it must not be taken for what waits
+            self.base.rename(gone)  # renamed first, so that a half-removed folder is not taken for waiting lines
             shutil.rmtree(gone)
 
 
@@ -282,12 +291,12 @@ def store_in(base: Path, fsync: FsyncPolicy, fsync_interval: float) -> JsonlBack
 def _holds_something(path: str) -> bool:
     try:
         return Path(path).stat().st_size > 0
-    except OSError:  # it is being removed by its process
+    except OSError:  # its process is removing it
         return False
 
 
 def _read(path: Path) -> str:
-    """A short note; empty without one."""
+    """The text of a short note; empty when there is none."""
     descriptor = open_read(str(path))
     if descriptor is None:
         return ""
@@ -298,7 +307,7 @@ def _read(path: Path) -> str:
 
 
 def _write_over(path: Path, text: str) -> None:
-    """In one call that no kill divides. Raises OSError."""
+    """Write in one call, which a kill cannot divide. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.pwrite(descriptor, text.encode().ljust(64), 0)

@@ -12,12 +12,13 @@ _LONGEST_PAUSE: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class SpoolLimits:
-    """``bytes``: what waits may take on the disk, files and all; then nothing more is taken, as on a full disk.
+    """``bytes``: how much the files of waiting lines may take on disk; beyond that nothing more is accepted, as on a
+    full disk.
 
-    A folder of ``folder_bytes`` is not written to any more, and none stays longer than ``folder_seconds`` with nothing
-    in it that waits. ``read_seconds``: how long a read waits for what this process has just written to be handed on;
-    ``close_seconds``: how long the end waits for all of it. ``look_seconds``: how often the folders of ended processes
-    are looked for.
+    A folder of ``folder_bytes`` gets no more lines, and none stays longer than ``folder_seconds`` with nothing waiting
+    in it. ``read_seconds``: how long a read waits for lines just written by this process to be handed on;
+    ``close_seconds``: how long closing waits for all of them. ``look_seconds``: how often to look for folders of ended
+    processes.
     """
 
     bytes: int = 1 << 30
@@ -29,6 +30,8 @@ class SpoolLimits:
 
 
 def pause_after(failures: int) -> float:
-    """Seconds until the next attempt after so many failures in a row: 0.1 to 30, and not the same for all processes."""
+    """Seconds until the next attempt after so many failures in a row: 0.1 to 30, randomised so that processes do not
+    try in step.
+    """
     longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(failures, 20))
     return max(_FIRST_PAUSE, longest * random.uniform(0.5, 1.0))

@@ -1,6 +1,4 @@
-"""What stands in the spool behind a transcript: messages that the record does not have yet, and what was said about
-those that it has.
-"""
+"""The lines of a chat in the spool: messages that the record does not have yet, and ops about those it has."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,16 +13,16 @@ from nanobot_transcript.store.lines.ops import is_edit, is_op
 __all__ = ["PendingLines"]
 
 _REMEMBERED: Final = 5000
-"""Of more messages that wait in one chat the newest are looked at: so many wait only behind a long outage."""
+"""When more messages of one chat wait, only the newest are considered; so many wait only after a long outage."""
 
 
 class PendingLines:
-    """The lines of one chat that wait, oldest first."""
+    """The waiting lines of one chat, oldest first."""
 
     def __init__(self, lines: Iterable[Entry]) -> None:
         self.ops: Ops = Ops()
         self.edits: list[str] = []
-        """The ids of the messages that are edited here."""
+        """The ids of the messages edited here."""
         messages: deque[tuple[int, Entry]] = deque(maxlen=_REMEMBERED)
         self.count: int = 0
         for entry in lines:
@@ -46,9 +44,10 @@ class PendingLines:
         return [known for _, entry in self._messages for known in ids_of(entry)]
 
     def news(self, known: Mapping[str, Entry]) -> list[Entry]:
-        """The messages that the record does not have, as they were written; ``known`` are those of ``ids`` that it has.
+        """The messages that the record does not have, as they were written; ``known`` are those of ``ids`` that
+        it has.
 
-        What their own senders say of messages that are known counts from now on as an edit of these.
+        A sender's own report of a known message counts from now on as an edit of it.
         """
         there = dict(known)
         news: list[Entry] = []
@@ -63,11 +62,11 @@ class PendingLines:
         return news
 
     def fold(self, entry: Entry) -> Entry | None:
-        """A message as it reads with what is said about it here; None when that hides it."""
+        """A message with the ops here applied; None when they hide it."""
         return self.ops.folded(entry)
 
     def newest(self, entries: Sequence[Entry], known: Mapping[str, Entry], count: int) -> list[Entry]:
-        """The newest of the record's newest ``entries`` and the messages here, in the order in which they are shown."""
+        """The newest of the record's newest ``entries`` and the messages here, in display order."""
         news = self.news(known)
         shown = ShownMessages()
         for at, entry in enumerate([*entries, *news]):
@@ -78,7 +77,7 @@ class PendingLines:
 
 
 def _better(met: Entry, entry: Entry) -> Entry | None:
-    """The edit by which a message that is there gets the words that its sender reported."""
+    """The edit that gives a known message its sender's own words."""
     if is_part_of(met, entry) and met["message_id"]:
         return as_edit(entry, met["message_id"])
     return upgrade(met, entry)

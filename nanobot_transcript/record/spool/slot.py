@@ -1,7 +1,7 @@
-"""A process's own place in the spool's directory: a numbered folder that it holds by a lock.
+"""A process's own place in the spool directory: a numbered folder that it holds by a lock.
 
-The kernel frees the lock when its process ends, however it ends; then the next process takes the place, and hands on
-what was left there.
+The kernel frees the lock when the process ends, however it ends; then another process takes over the place, and hands
+on what was left there.
 """
 
 import fcntl
@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Container, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -21,16 +22,18 @@ from nanobot_transcript.files.replace import write_whole
 __all__ = ["Slot", "folders_in", "slots_in"]
 
 
+@dataclass(eq=False, slots=True)
 class Slot:
     """``path`` is held until ``release``."""
 
-    def __init__(self, path: Path, lock: int) -> None:
-        self.path: Path = path
-        self._lock: int = lock
+    path: Path
+    _lock: int
 
     @classmethod
     def claim(cls, base: Path, unless: Container[Path] = ()) -> Self:
-        """The first place that nobody holds, perhaps with something left in it, else a new one. Raises StoreErrors."""
+        """The first place that nobody holds, which may have something left in it, else a new one. Raises StoreError
+        kinds.
+        """
         for number in count(1):
             path = base / str(number)
             if path in unless or (os.path.lexists(path) and not _is_folder(path)):
@@ -43,7 +46,7 @@ class Slot:
 
     @classmethod
     def left(cls, base: Path, unless: Container[Path]) -> Iterator[Self]:
-        """The places of ended processes in which something was left; each is held from now on."""
+        """The places of ended processes in which something is left; each is held from now on."""
         for path in slots_in(base):
             if path not in unless and folders_in(path) and (slot := cls._of(path)) is not None:
                 yield slot
@@ -63,7 +66,7 @@ class Slot:
         return cls(path, lock)
 
     def tell(self, trouble: str) -> None:
-        """Note for others why nothing can be handed on; empty when it can. Never raises."""
+        """Note for other programs why nothing can be handed on; empty when it can. Never raises."""
         path = self.path / "trouble"
         with suppress(OSError):
             if trouble:
@@ -72,7 +75,7 @@ class Slot:
                 path.unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Let go of it; also in a forked child, where the parent goes on holding it."""
+        """Release it. In a forked child this does not affect the parent, which still holds it."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -104,6 +107,6 @@ def _is_folder(path: Path) -> bool:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what a killed process had begun to remove."""
+    """Finish removing what a killed process had begun to remove."""
     for gone in path.glob("*.gone"):
         shutil.rmtree(gone, ignore_errors=True)

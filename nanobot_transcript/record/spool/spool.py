@@ -1,4 +1,4 @@
-"""What this process was told that it is recorded, and has not been handed on yet: a row of folders, oldest first."""
+"""Lines that this process has accepted and not yet handed on: a sequence of folders, oldest first."""
 
 import logging
 import threading
@@ -22,18 +22,19 @@ logger = logging.getLogger(__name__)
 
 _MIB: Final = 1 << 20
 _LAST_WORDS: Final = 1.0
-"""Seconds that the end waits for threads that are in the middle of writing."""
+"""Seconds that closing waits for threads in the middle of a write."""
 _TURNS: Final = 4
-"""One turn of so many is for what an ended process left, however much of our own waits."""
+"""One of so many turns is for lines of ended processes, however many of our own wait."""
 
 Job = tuple[Folder, str]
-"""A folder, and a chat of it that is being handed on."""
+"""A folder, and the chat in it that is being handed on."""
 
 
 class Spool:
-    """The folders of this process below ``base``, and those of ended processes that it has taken over. For any thread:
-    everything changes under ``lock``. ``written`` is told when something is to be handed on, ``sent`` when it was, or
-    when that has failed.
+    """The folders of this process below ``base``, and those it has taken over from ended processes.
+
+    For any thread: everything changes under ``lock``. ``written`` is notified when there is something to hand on,
+    ``sent`` when something was handed on or failed.
     """
 
     def __init__(
@@ -49,19 +50,21 @@ class Spool:
         self._slot: Slot | None = None
         self._folders: list[Folder] = []
         self._current: Folder | None = None
-        """The one that is written to, the last of the folders."""
+        """The one being written to, the last of the folders."""
         self._next: int = 1
         self._refused: JsonlBackend | None = None
         self._left: list[tuple[Slot, list[Folder]]] = []
         self._foreign: set[Path] = set()
-        """Places of ended processes that hold lines for other records alone."""
+        """Places of ended processes that hold only lines for other records."""
         self._looked: float = 0.0
         self._turn: int = 0
 
     # -- writing
 
     def write(self, session_key: str, entry: Entry, write: Callable[[JsonlBackend], bool]) -> bool:
-        """Let ``write`` put an entry of a chat into the store that it is given. Raises StoreFullError and others."""
+        """Let ``write`` put an entry of a chat into the store it is given. Raises StoreFullError and other StoreError
+        kinds.
+        """
         with self.lock:
             folder = self._room_for(session_key, entry)
             folder.writers += 1
@@ -90,16 +93,18 @@ class Spool:
         return f"{size / _MIB:.1f} MiB of {self.limits.bytes / _MIB:.1f} MiB"
 
     def open(self) -> None:
-        """Take a place, with what was left there. Under the lock. Raises StoreErrors."""
+        """Take a place, with what was left there. Under the lock. Raises StoreError kinds."""
         if self._slot is not None:
             return
         slot, self._folders = self._claimed()
         self._next = 1 + max((int(folder.base.name) for folder in self._folders), default=0)
         self._slot = slot
-        slot.tell("")  # of that process
+        slot.tell("")  # the trouble was the ended process's
 
     def _claimed(self) -> tuple[Slot, list[Folder]]:
-        """A place, and what was left there. One with lines for another address is left to the bots of that one."""
+        """A place, and what was left there. A place with lines for another address is left to the bots of that
+        address.
+        """
         others: set[Path] = set()
         while True:
             slot = Slot.claim(self.base, others)
@@ -136,11 +141,11 @@ class Spool:
         return self._fsync[0] == "always"
 
     def waits(self, session_key: str) -> bool:
-        """True when lines of a chat that were written here may wait. Under the lock."""
+        """True when lines of a chat written here may be waiting. Under the lock."""
         return any(folder.waits(session_key) for folder in self._folders)
 
     def wait(self, session_key: str, timeout: float, unless: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until nothing of a chat waits: True then. False after ``timeout`` seconds, or when it is no use."""
+        """Wait until nothing of a chat waits: True. False after ``timeout`` seconds, or when waiting is useless."""
         with self.lock:
             if not self.waits(session_key):
                 return True
@@ -148,26 +153,26 @@ class Spool:
             return not self.waits(session_key)
 
     def tail(self, session_key: str) -> Iterator[Entry]:
-        """The lines of a chat that were written here and wait, oldest first."""
+        """The waiting lines of a chat that were written here, oldest first."""
         with self.lock:
             folders = [folder for folder in self._folders if folder.waits(session_key)]
         for folder in folders:
             yield from folder.tail(session_key)
 
     def waiting_chats(self) -> list[str]:
-        """The chats of which lines may wait."""
+        """The chats of which lines may be waiting."""
         with self.lock:
             folders = [folder for folder in self._folders if folder.is_ours]
             found = {key: None for folder in folders for key in (*folder.waiting, folder.sending) if key is not None}
         return list(found)
 
     def size_of(self, session_key: str) -> int:
-        """Bytes of a chat that wait."""
+        """Waiting bytes of a chat."""
         return sum(folder.behind(session_key)[1] for folder in self.folders(session_key))
 
     def folders(self, session_key: str | None = None) -> list[Folder]:
-        """All folders of this record, those of ended processes too; of a chat those in which something of it was
-        written.
+        """All folders of this record, including those of ended processes; for a chat, those in which something of it
+        was written.
         """
         with self.lock:
             found = [*self._folders, *(folder for _, folders in self._left for folder in folders)]
@@ -175,14 +180,14 @@ class Spool:
 
     @property
     def refused(self) -> JsonlBackend | None:
-        """What the record can never take; None while there is no place for it."""
+        """The store of lines that the record can never take; None while this process has no place."""
         with self.lock:
             if self._refused is None and self._slot is not None:
                 self._refused = store_in(self._slot.path / "refused", *self._fsync)
             return self._refused
 
     def again(self, folder: Folder, session_key: str) -> None:
-        """Lines were written beside the usual way: look whether they are to be handed on."""
+        """Lines were written outside ``write``: check whether they are to be handed on."""
         with self.lock:
             folder.waiting.setdefault(session_key, 0.0)
             self.written.notify()
@@ -190,7 +195,7 @@ class Spool:
     # -- handing on
 
     def take(self) -> Job | None:
-        """What is to be handed on next; None when nothing is. Under the lock."""
+        """The next job; None when there is none. Under the lock."""
         self._turn += 1
         rows = self._rows()
         for row in reversed(rows) if self._turn % _TURNS == 0 else rows:
@@ -204,23 +209,23 @@ class Spool:
         return [self._folders, [folder for _, folders in self._left for folder in folders]]
 
     def until_next(self) -> float:
-        """Seconds until something is to be tried again, if ever. Under the lock."""
+        """Seconds until something is to be tried again, if anything. Under the lock."""
         moments = (folder.waiting[key] for row in self._rows() for folder, key in _jobs(row, inf))
         return max(0.0, min(moments, default=inf) - time.monotonic())
 
     def give_back(self, job: Job, again_at: float | None) -> None:
-        """A job is done; ``again_at`` says when there is more to do of it (of ``time.monotonic``)."""
+        """Finish a job; ``again_at`` (``time.monotonic``) says when to continue, if there is more."""
         folder, key = job
         with self.lock:
             folder.sending = None
             if again_at is not None:
-                folder.waiting.pop(key, None)  # to the end
+                folder.waiting.pop(key, None)  # to the end of the queue
                 folder.waiting[key] = again_at
             self.sent.notify_all()
 
     def tidy(self) -> None:
-        """Drop what is done with, and look for what ended processes have left. Raises StoreErrors."""
-        for folder in self._done_with():
+        """Remove folders that are finished, and look for what ended processes have left. Raises StoreError kinds."""
+        for folder in self._finished():
             folder.drop()
         for slot, _ in self._emptied():
             slot.release()
@@ -228,10 +233,10 @@ class Spool:
             self._looked = time.monotonic()
             self._take_over()
 
-    def _done_with(self) -> list[Folder]:
-        """Folders that are in no row any more."""
+    def _finished(self) -> list[Folder]:
+        """Folders that belong to no row any more."""
         with self.lock:
-            own = [folder for folder in self._folders if folder.is_done and self._may_go(folder)]
+            own = [folder for folder in self._folders if folder.is_done and self._is_removable(folder)]
             self._folders = [folder for folder in self._folders if folder not in own]
             if self._current in own:
                 self._current = None
@@ -239,7 +244,7 @@ class Spool:
             self._left = [(slot, [each for each in folders if each not in done]) for slot, folders in self._left]
         return own + done
 
-    def _may_go(self, folder: Folder) -> bool:
+    def _is_removable(self, folder: Folder) -> bool:
         limits = self.limits
         old = time.monotonic() - folder.born >= limits.folder_seconds
         return folder is not self._current or old or folder.size >= limits.folder_bytes
@@ -256,18 +261,18 @@ class Spool:
         return emptied
 
     def _take_over(self) -> None:
-        """The places of ended processes, one at a time: others may have a use for the next one."""
+        """Take over the places of ended processes, one at a time, so that other processes can share the work."""
         if self._left:
             return
         for slot in Slot.left(self.base, self._foreign):
             folders = self._folders_of(slot)
-            logger.info("What a process that has ended left in %s is handed on", slot.path)
+            logger.info("%s: handing on messages that an ended process left", slot.path)
             with self.lock:
                 self._left.append((slot, folders))
             return
 
     def tell(self, trouble: str) -> None:
-        """Note why nothing can be handed on, for `doctor`; empty when it can."""
+        """Note why nothing can be handed on, for ``doctor``; empty when it can."""
         slot = self._slot
         if slot is not None:
             slot.tell(trouble)
@@ -275,7 +280,7 @@ class Spool:
     # -- its end
 
     def close(self) -> None:
-        """Drop what is done with, and leave the rest for who comes next. Opens again when it is used again."""
+        """Remove finished folders, and leave the rest for the next process. Opens again when it is used again."""
         with self.lock:
             self.written.wait_for(lambda: not any(folder.writers for folder in self._folders), _LAST_WORDS)
             slot, self._slot = self._slot, None
@@ -296,7 +301,7 @@ class Spool:
             slot.release()
 
     def forget(self) -> None:
-        """In a forked child: what is the parent's stays the parent's."""
+        """In a forked child: the folders stay the parent's."""
         self.lock = threading.Lock()
         self.written, self.sent = threading.Condition(self.lock), threading.Condition(self.lock)
         for slot in (self._slot, *(slot for slot, _ in self._left)):
@@ -313,7 +318,7 @@ def _let_go(slot: Slot, folders: list[Folder]) -> None:
 
 
 def _jobs(row: list[Folder], now: float) -> Iterator[Job]:
-    """What may be handed on now. A chat goes by the order of its lines: first what is in an older folder."""
+    """What may be handed on now. A chat is handed on in line order, so an older folder goes first."""
     before: set[str] = set()
     for folder in row:
         if folder.foreign:

@@ -1,4 +1,4 @@
-"""Lines as they are carried: spelled as our stores do, and without the text of what was taken back."""
+"""Lines as they are moved: encoded as our stores encode them, without the text of recalled messages."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -16,9 +16,9 @@ __all__ = ["spelled"]
 
 
 def spelled(lines: Iterable[Line], hidden: AbstractSet[str], flaws: "Counter[str] | None" = None) -> Iterator[Spelled]:
-    """Each line that a reader is shown, or that changes what is shown; the others are counted in ``flaws``.
+    """Each line that a reader is shown or that changes what is shown; the others are counted in ``flaws``.
 
-    ``hidden`` are the ids of what was recalled or redacted.
+    ``hidden`` are the ids of recalled and redacted messages.
     """
     erased = Hidden(set(hidden)) if hidden else None
     for cursor, entry, flaw in lines:

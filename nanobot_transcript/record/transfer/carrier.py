@@ -1,4 +1,4 @@
-"""Carrying the transcript of one chat over: what is new since the last time, each line once."""
+"""Moving the transcript of one chat: what is new since the last run, each line once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -18,21 +18,21 @@ from nanobot_transcript.store.lines.ops import hides
 __all__ = ["Carrier", "ChatReport", "Outcome"]
 
 _LINES, _BYTES = 2000, 4 << 20
-"""How much is written at once, at the most; one line always."""
+"""The most that is written at once; a single line may be larger."""
 
 Outcome = Literal["equal", "more", "missing", "lost", "other", "purged", "failed"]
-"""What became of a chat: the same lines are in both places; all are there, and others that were written there; some
-are missing; some are there no more that were carried once, which no run brings again; the target holds another
-transcript of it, so nothing was carried; it was purged in the source after others had written in the target; an
-error.
+"""What became of a chat. ``equal``: both places have the same lines. ``more``: the target has all of them and others
+written there. ``missing``: the target lacks some. ``lost``: the target has lost some that were moved before; no run
+brings them again. ``other``: the target holds a different transcript, so nothing was moved. ``purged``: it was purged
+in the source after others had written in the target. ``failed``: an error.
 """
 
 
 @dataclass(slots=True)
 class ChatReport:
-    """``lines`` are those of the source up to now, ``moved`` those that this run has added. ``left_out`` counts what
-    no reader is shown, by its flaw. ``hash`` is the same as ``hash_there`` when the lines are, ``readers`` when what
-    is read is.
+    """``lines`` are those of the source up to now, ``moved`` those that this run has added. ``left_out`` counts lines
+    that no reader is shown, by flaw. ``hash`` equals ``hash_there`` when the lines are equal, ``readers`` when readers
+    see the same.
     """
 
     chat: str
@@ -50,14 +50,12 @@ class ChatReport:
 
     @property
     def is_fine(self) -> bool:
-        """Everything of the source is there."""
+        """True when the target has everything of the source."""
         return self.outcome in ("equal", "more")
 
 
 class Carrier:
-    """From ``source`` into ``target``. ``advance`` is told of each stretch that was carried how many lines and bytes it
-    has.
-    """
+    """Moves from ``source`` into ``target``. ``advance`` is called with lines and bytes of each batch."""
 
     def __init__(self, source: TransferPlace, target: TransferPlace, advance: Callable[[int, int], None]) -> None:
         self._source: TransferPlace = source
@@ -65,15 +63,15 @@ class Carrier:
         self._advance: Callable[[int, int], None] = advance
         self._there: dict[str, Standing] = {one.session_key: one for one in target.transcripts.standings()}
         self._back: dict[str, Waypoint] = source.waypoints(target.identity)
-        """How far what is in the target now was once carried into the source."""
+        """Waypoints of the opposite direction: how far the target was once moved into the source."""
         self._taken_back: list[str] = []
         self._passed: bytes | None = None
-        """The digest of all lines that were compared and, now, carried; None where there are others between them."""
+        """The digest of all lines compared and moved so far; None when there are others between them."""
 
     def carry(self, standing: Standing, known: Waypoint | None) -> tuple[ChatReport, Waypoint | None]:
-        """Bring over what is new in a chat, and compare it. The waypoint says how far it has come."""
+        """Move what is new in a chat, and compare. The waypoint says how far it has come."""
         report = ChatReport(standing.session_key)
-        if not standing.end:  # it could not be read
+        if not standing.end:  # reading it failed before; try again
             standing = standing._replace(end=self._source.transcripts.end(standing.session_key))
         waypoint = self._begun(standing, known, report)
         if waypoint is None:
@@ -89,31 +87,31 @@ class Carrier:
         return report, waypoint
 
     def erase(self) -> None:
-        """Take off the text of what was carried and then taken back in the source."""
+        """Erase in the target the text of messages that were moved and then recalled in the source."""
         if self._taken_back:
             self._target.record.store.maintain(self._taken_back, Retention())
 
     # -- where it begins
 
     def _begun(self, standing: Standing, known: Waypoint | None, report: ChatReport) -> Waypoint | None:
-        """Where to go on; None, and why in the report, where that is nowhere."""
+        """Where to continue; None, with the reason in the report, when that is impossible."""
         there = self._there.get(standing.session_key)
         if known is None:
             if there is not None and there.bytes:
                 return self._mirrored(standing) or self._joined(standing, report)
             return self._fresh(standing)
         if known.anew:
-            return self._anew(standing, known)
+            return self._start_over(standing, known)
         if standing.purged_ms > known.purged_ms and known.lines:
             if self._is_alone(known):
-                return self._anew(standing, known)
+                return self._start_over(standing, known)
             if there is None or there.purged_ms < standing.purged_ms:
                 report.outcome = "purged"
             return known
         return known if self._is_same(standing, known) else self._joined(standing, report)
 
     def _is_same(self, standing: Standing, known: Waypoint) -> bool:
-        """Whether the source is still the transcript from which was carried."""
+        """True when the source is still the transcript that was moved."""
         if order_of(standing.end) < order_of(known.source):
             return False
         try:
@@ -132,11 +130,11 @@ class Carrier:
         return waypoint
 
     def _is_alone(self, waypoint: Waypoint) -> bool:
-        """Whether nothing but what was carried stands in the target."""
+        """True when the target has nothing but what was moved."""
         return waypoint.apart is None and self._target.transcripts.end(waypoint.chat) == waypoint.target
 
-    def _anew(self, standing: Standing, waypoint: Waypoint) -> Waypoint:
-        """Remove what was carried: nobody can tell what of it is no more in the source."""
+    def _start_over(self, standing: Standing, waypoint: Waypoint) -> Waypoint:
+        """Remove what was moved: nobody can tell which of it was purged in the source."""
         key = standing.session_key
         self._target.keep(replace(waypoint, anew=True))
         self._target.record.store.purge(key)
@@ -146,10 +144,10 @@ class Carrier:
         return fresh
 
     def _mirrored(self, standing: Standing) -> Waypoint | None:
-        """Where the source once got its lines from the target: behind those that both have alike."""
+        """Where the source once got its lines from the target: behind the lines both have in common."""
         key, back = standing.session_key, self._back.get(standing.session_key)
         if back is None or back.anew or standing.purged_ms > self._there[key].purged_ms:
-            return None  # what was purged since is to be found in the target still
+            return None  # the target still has what was purged since
         there, here = back.apart or (back.source, back.target)
         source, target = self._source.transcripts, self._target.transcripts
         last, other = source.line_at(key, here), target.line_at(key, there)
@@ -162,7 +160,7 @@ class Carrier:
         return waypoint
 
     def _joined(self, standing: Standing, report: ChatReport) -> Waypoint | None:
-        """Where the target holds the beginning of the same transcript: behind that."""
+        """Where the target already holds the beginning of the same transcript: behind it."""
         key = standing.session_key
         ours = spelled(self._source.transcripts.lines(key, None, standing.end), frozenset())
         theirs = spelled(self._target.transcripts.lines(key, None), frozenset())
@@ -215,7 +213,7 @@ class Carrier:
         return waypoint
 
     def _standing(self, waypoint: Waypoint) -> list[Entry]:
-        """The lines that stand in the target behind what was carried, or among it."""
+        """The lines in the target behind, or among, what was moved."""
         after, carried = waypoint.target, Counter[str]()
         if waypoint.apart is not None:
             after = waypoint.apart[1]
@@ -226,8 +224,9 @@ class Carrier:
         return found
 
     def _resumed(self, standing: Standing, waypoint: Waypoint, was_there: list[Entry]) -> Waypoint:
-        """What stands behind the waypoint is what was to be brought now, when a run was interrupted before it could say
-        so, or when the record was moved back meanwhile. Else others have written there.
+        """Decide whose lines stand behind the waypoint. They are the ones to be moved now, when a run was interrupted
+        before it saved its waypoint, or when the record was moved back meanwhile. Otherwise somebody else has written
+        them.
         """
         lines = self._source.transcripts.lines(standing.session_key, waypoint.source, standing.end)
         ours = list(islice(spelled(lines, frozenset()), len(was_there)))
@@ -253,7 +252,7 @@ class Carrier:
         return added + merged, waypoint
 
     def _finished(self, standing: Standing, waypoint: Waypoint, report: ChatReport) -> Waypoint:
-        """The same at the end of the source, behind what was left out there."""
+        """The waypoint at the end of the source, behind lines that were left out."""
         key, there = standing.session_key, self._there.get(standing.session_key)
         if waypoint.source != standing.end:
             last = self._source.transcripts.line_at(key, standing.end)
@@ -278,23 +277,23 @@ class Carrier:
         )
         tell(found, report)
         if found.missing or waypoint.apart is not None:
-            return waypoint  # what stands in one place behind this may stand before it in the other
+            return waypoint  # a line behind this point in one place may stand before it in the other
         target = found.cursor_there or behind.target
         return replace(waypoint, checked=Checked(standing.end, target, behind.lines + found.lines, found.digest))
 
     def _read_back(self, waypoint: Waypoint, lines: int) -> Comparison | None:
-        """What was carried now, read in the target; None when it is not all, and nothing else, that stands there."""
+        """Read in the target what was just moved; None unless exactly that stands there."""
         if self._passed is None:
             return None
         digest, cursor = bytes.fromhex(waypoint.checked.digest), ""
         for cursor, body in self._target.transcripts.bodies(waypoint.chat, waypoint.checked.target):  # noqa: B007
             digest = chained(digest, (body,))
         told = digest.hex()
-        return Comparison(lines, lines, told, told, cursor) if digest == self._passed else None
+        return Comparison(lines, told, told, cursor) if digest == self._passed else None
 
 
 def tell(found: Comparison, report: ChatReport) -> None:
-    """What a comparison says of a chat."""
+    """Enter the result of a comparison into the report of a chat."""
     report.hash, report.hash_there = found.digest, found.digest_there
     report.missing, report.more = found.missing, found.more
     if found.missing:

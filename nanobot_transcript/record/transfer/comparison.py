@@ -1,4 +1,4 @@
-"""Whether everything that stands in one place stands in the other, line by line."""
+"""Comparing two places line by line: does the target have everything of the source?"""
 
 from array import array
 from collections import Counter
@@ -23,15 +23,14 @@ _STEP: Final = 2000
 
 @dataclass(slots=True)
 class Comparison:
-    """What two stretches of a chat come to: how many lines each has, and a digest of those that are in both, in the
-    order of each; ``cursor_there`` is that behind the last of the target.
+    """Two parts of a chat compared: how many lines the source has, and a digest, in each place's order, of the lines
+    that are in both; ``cursor_there`` is the one behind the last line of the target.
 
-    ``missing`` are lines of the source that the target does not know; ``known`` it knows by their id, from somebody
-    else; ``more`` are in the target alone.
+    ``missing`` lines of the source are unknown to the target; ``known`` ones it has by their id, from somebody else;
+    ``more`` are in the target only.
     """
 
     lines: int = 0
-    lines_there: int = 0
     digest: str = ""
     digest_there: str = ""
     cursor_there: str = ""
@@ -41,7 +40,7 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """The same lines in the same order, and no others."""
+        """True for the same lines in the same order, and no others."""
         return self.digest == self.digest_there and not (self.missing or self.known or self.more)
 
 
@@ -55,15 +54,16 @@ def compare(
     digest: str = "",
     advance: Callable[[int, int], None] = lambda lines, size: None,
 ) -> Comparison:
-    """Compare what stands in the source behind the first cursor, up to ``upto``, with what stands in the target behind
-    the second. ``digest`` is that of what stands before. ``advance`` is told lines and bytes of each stretch. What was
-    taken back counts as if its text were gone.
+    """Compare the source behind the first cursor, up to ``upto``, with the target behind the second one.
+
+    ``digest`` is that of the lines before. ``advance`` is called with lines and bytes of each step. The text of
+    recalled messages does not count.
     """
     return _Comparing(source, target, session_key, behind, upto, advance).result(digest)
 
 
 def seen_by_readers(backend: StoreBackend, session_key: str) -> str:
-    """A digest of everything that a reader of a chat is shown, in order."""
+    """A digest of everything that readers of a chat see, in order."""
     digest = b""
     for entry in backend.scan(session_key):
         digest = chained(digest, (encode(entry),))
@@ -71,7 +71,7 @@ def seen_by_readers(backend: StoreBackend, session_key: str) -> str:
 
 
 def chained(digest: bytes, bodies: Iterable[bytes]) -> bytes:
-    """The digest of lines and of those that come behind them."""
+    """The digest of earlier lines, continued with these."""
     for body in bodies:
         digest = blake2b(digest + body, digest_size=_DIGEST).digest()
     return digest
@@ -112,7 +112,7 @@ class _Comparing:
                 digests_there.append(_short(other.body))
                 found.cursor_there = other.cursor
         self._advance(len(digests) % _STEP, size)
-        found.lines, found.lines_there = len(digests), len(digests_there)
+        found.lines = len(digests)
         if here != there:
             here, there = self._in_both(digest, digests, digests_there, found)
         found.digest, found.digest_there = here.hex(), there.hex()
@@ -121,7 +121,7 @@ class _Comparing:
     def _in_both(
         self, digest: str, digests: "array[int]", digests_there: "array[int]", found: Comparison
     ) -> tuple[bytes, bytes]:
-        """The digests of what is in both, and into ``found`` what is not."""
+        """The digests of lines that are in both places; counts the others in ``found``."""
         both = Counter(digests) & Counter(digests_there)
         found.more = len(digests_there) - both.total()
         here, there, left = bytes.fromhex(digest), bytes.fromhex(digest), both.copy()
@@ -142,13 +142,13 @@ class _Comparing:
         return here, there
 
     def _is_known(self, line: Spelled) -> bool:
-        """Whether the target knows the message, or need not know the change."""
+        """True when the target knows the message, or need not know the change."""
         entry, knows = line.entry, self._target.knows
         if not is_op(entry):
             return any(knows(self._key, one, one) for one in ids_of(entry))
         target = entry.get("target")
         if not target:
-            return hides(entry)  # that text was erased, which each place notes for itself
+            return hides(entry)  # an erasure, which each place notes for itself
         if knows(self._key, target, hidden_key(target)):
             return is_known_op(entry)
         return is_edit(entry) and is_sent(entry) and knows(self._key, target, EDIT_SENT + target)

@@ -1,4 +1,4 @@
-"""What a place must offer so that a record can be moved out of it, or into it."""
+"""What a place must offer so that a record can be moved into or out of it."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -19,7 +19,7 @@ __all__ = ["DecisionRecords", "MarkRows", "Spelled", "Transcripts", "TransferPla
 
 
 class Spelled(NamedTuple):
-    """A line, the cursor behind it in its source, and how our stores spell it."""
+    """A line, the cursor behind it in its source, and its bytes as our stores encode it."""
 
     cursor: str
     entry: Entry
@@ -30,7 +30,7 @@ class Transcripts(Protocol):
     """Transcripts as a whole. Plain calls; they raise StoreError kinds."""
 
     def standings(self) -> Iterator[Standing]:
-        """How far each transcript goes, and those of which a purge is all that is known."""
+        """How far each transcript goes, including chats of which only a purge is known."""
         ...
 
     def end(self, session_key: str) -> str:
@@ -42,17 +42,15 @@ class Transcripts(Protocol):
         ...
 
     def lines(self, session_key: str, after: str | None, upto: str | None = None) -> Iterator[Line]:
-        """Every line behind a cursor, as far as another one."""
+        """Every line behind a cursor, up to another one."""
         ...
 
     def bodies(self, session_key: str, after: str) -> Iterator[tuple[str, bytes]]:
-        """The bytes of every line behind a cursor, without an end and without knowing what they say, and the cursor
-        behind each.
-        """
+        """The undecoded bytes of every line behind a cursor, without line ends, with the cursor behind each."""
         ...
 
     def line_at(self, session_key: str, cursor: str) -> Entry | None:
-        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError where the cursor cannot be of
+        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError when the cursor cannot be of
         this transcript.
         """
         ...
@@ -62,11 +60,11 @@ class Transcripts(Protocol):
         ...
 
     def knows(self, session_key: str, message_id: str, key: str) -> bool:
-        """Whether a line about a message stands under this key in the index."""
+        """True when the index has a line about a message under this key."""
         ...
 
     def note_purge(self, session_key: str, moment_ms: float) -> None:
-        """Note that something was purged then, unless that was done later, too."""
+        """Note that something was purged at a moment, unless a later purge is known."""
         ...
 
 
@@ -74,7 +72,7 @@ class MarkRows(Protocol):
     """Marks by the digests of their names."""
 
     def kept(self) -> Iterator[KeptMark]:
-        """Every mark but those of kind ``moved``; what was put last comes last."""
+        """Every mark except those of kind ``moved``; the one that was put last comes last."""
         ...
 
     def keep(self, mark: KeptMark) -> None:
@@ -91,22 +89,22 @@ class MarkRows(Protocol):
 
 
 class DecisionRecords(Protocol):
-    """Decisions as they were noted."""
+    """Decisions as they are stored."""
 
     def chats(self) -> list[str]:
-        """The session keys of all chats about which something was decided."""
+        """The session keys of all chats with decisions."""
         ...
 
     def records(self, session_key: str) -> list[dict[str, Any]]:
-        """Everything that was noted about a chat, oldest first."""
+        """All records of a chat, oldest first."""
         ...
 
     def fitting(self, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """Of the records of a chat, the newest that there is room for."""
+        """The newest records of a chat that there is room for."""
         ...
 
     def add(self, session_key: str, records: Sequence[dict[str, Any]]) -> None:
-        """Note what was decided elsewhere."""
+        """Add decisions of another record."""
         ...
 
 
@@ -121,35 +119,37 @@ class TransferPlace(ABC):
     posts: Database
     """The tables of the outbox."""
     atomic: bool
-    """True where a waypoint is kept together with the lines before it, or neither is."""
+    """True when a waypoint and the lines before it are saved together or not at all."""
 
     def __init__(self) -> None:
         self.standing: Counter[str] = Counter()
-        """The lines, as said, that stand in the chat besides those that were carried for certain."""
+        """Lines of the current chat that may or may not be among those already moved, counted by ``said_as``."""
 
     def waypoints(self, origin: str) -> dict[str, Waypoint]:
-        """How far each chat has been carried from there."""
+        """How far each chat has been moved from there."""
         found = (Waypoint.of(document) for document in self.marks.each(MOVED))
         return {waypoint.chat: waypoint for waypoint in found if waypoint is not None and waypoint.origin == origin}
 
     def keep(self, waypoint: Waypoint) -> None:
-        """Remember how far a chat has been carried."""
+        """Save how far a chat has been moved."""
         self.marks.keep(waypoint.as_mark())
 
     def nameless(self) -> list[str]:
-        """What looks like transcripts and has lost the name of its chat."""
+        """Files that look like transcripts but have lost their session key."""
         return []
 
     @abstractmethod
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
-        """Append lines as they are, and keep the waypoint behind them; the last one was written at that time. Returns
-        for how many there was room at once: none where somebody else has written behind the waypoint.
+        """Append lines unchanged, and save the waypoint behind them; the last one was written at ``written_ms``.
+
+        Returns for how many there was room at once; 0 when somebody else has written behind the waypoint.
         """
 
     @abstractmethod
     def merge(self, lines: Sequence[Spelled], at: Waypoint) -> tuple[int, Waypoint]:
-        """Record those of the lines that are not there, as any writer would, and keep the waypoint behind them. Returns
-        how many were not there.
+        """Record the lines that are not there, as any writer would, and save the waypoint behind them.
+
+        Returns how many were not there.
         """
 
     def behind(self, session_key: str, after: str, upto: str | None = None) -> list[Entry]:
@@ -158,7 +158,7 @@ class TransferPlace(ABC):
         return [line.entry for line in lines if line.entry is not None]
 
     def not_there(self, lines: Sequence[Spelled]) -> list[Entry]:
-        """Those of the lines that are not among ``standing``. Messages with an id are left to the store."""
+        """The lines that are not among ``standing``. Messages with an id are left to the store's duplicate check."""
         return [line.entry for line in lines if not self._stands(line.entry)]
 
     def _stands(self, entry: Entry) -> bool:
@@ -174,8 +174,8 @@ class TransferPlace(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Have on the disk what was brought, as far as the place has a say in that."""
+        """Make sure that everything brought is on the disk, as far as the place decides that."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the place for others to move into; the record stays open."""
+        """Allow others to move into the place; the record stays open."""

@@ -1,4 +1,4 @@
-"""Places in the transcripts of one record, as places in the other."""
+"""Translating cursors of one record into cursors of the other."""
 
 import re
 from bisect import bisect_right
@@ -14,14 +14,15 @@ __all__ = ["Cursors", "Mapped", "is_cursor"]
 
 _CURSOR: Final = re.compile(r"[ce]1\.[0-9a-f]{6}(?:\.[0-9a-f]{1,15}){1,2}")
 _NEWEST: Final = 256
-"""So many messages are told at most that were behind a place and are not any more."""
+"""At most so many messages are listed in ``Mapped.again``."""
 
 _Order = tuple[int, ...]
 
 
 class Mapped(NamedTuple):
-    """The same place in the target. ``again`` are the newest messages behind it that stood before it in the source:
-    others have written between them, so no place in the target has them before it and nothing else.
+    """The corresponding place in the target. ``again`` are the newest messages that stood before the place in the
+    source and stand behind it in the target: others have written in between, so no place in the target has exactly the
+    same messages before it.
     """
 
     cursor: str
@@ -29,12 +30,12 @@ class Mapped(NamedTuple):
 
 
 def is_cursor(value: object) -> bool:
-    """True for a text that a record has handed out as a place."""
+    """True for a text that a record has handed out as a cursor."""
     return isinstance(value, str) and _CURSOR.fullmatch(value) is not None
 
 
 class Cursors:
-    """``waypoints`` are those of all chats that were carried."""
+    """``waypoints`` are those of all moved chats."""
 
     def __init__(self, source: TransferPlace, target: TransferPlace, waypoints: Mapping[str, Waypoint]) -> None:
         self._source: TransferPlace = source
@@ -46,7 +47,7 @@ class Cursors:
         self._stretch: tuple[tuple[str, str], list[tuple[_Order, str]]] | None = None
 
     def chat_of(self, cursor: str, hints: Iterable[str]) -> str | None:
-        """The chat that a cursor is of; where several may be meant, the one of which a hint speaks."""
+        """The chat that a cursor belongs to; when several are possible, the one that a hint names."""
         found = [key for key in self._of_suffix.get(_suffix(cursor), ()) if self._is_of(key, cursor)]
         if len(found) > 1:
             told = list(hints)
@@ -54,11 +55,13 @@ class Cursors:
         return found[0] if len(found) == 1 else None
 
     def _is_of(self, key: str, cursor: str) -> bool:
-        """Of the same kind of record, too: one that was not understood at the last move is none of this one."""
+        """Also checks the kind of record: a cursor that could not be translated in the last move is not of this
+        one.
+        """
         return self._source.transcripts.start(key).partition(".")[0] == cursor.partition(".")[0]
 
     def mapped(self, key: str, cursor: str) -> Mapped:
-        """A cursor of a chat, in the target."""
+        """The place in the target for a cursor of a chat."""
         waypoint, order = self._waypoints[key], order_of(cursor)
         if waypoint.apart is not None and order > order_of(waypoint.apart[0]):
             return Mapped(waypoint.apart[1], self._between(key, waypoint.apart[0], cursor))
@@ -77,7 +80,7 @@ class Cursors:
         return Mapped(same[place][1] if place >= 0 else steps[at][1])
 
     def _same(self, key: str, after: tuple[str, str], upto: tuple[str, str]) -> list[tuple[_Order, str]]:
-        """The place of each line of a stretch in both, in the order of the source."""
+        """The place of each line of a part in both records, in the order of the source."""
         if self._stretch is None or self._stretch[0] != after:
             there: dict[str, deque[str]] = {}
             for line in self._target.transcripts.lines(key, after[1], upto[1]):

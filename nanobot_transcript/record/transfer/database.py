@@ -1,4 +1,4 @@
-"""A database as one of the places of a move."""
+"""A database as one of the two places of a move."""
 
 import time
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ __all__ = ["DatabasePlace"]
 _MOVED_WITHIN: Final = 30.0
 """Seconds to wait for another process that moves the same part to the same place."""
 _SEVERAL: Final = 200
-"""Lines that are looked up, one by one, in one transaction: other writers of the chat wait for it."""
+"""Lines that are merged one by one in a transaction, for which other writers of the chat have to wait."""
 
 
 class DatabasePlace(TransferPlace):
-    """The record in a database. Raises StoreUnavailableError where a newer version has written it."""
+    """The record in a database. Raises StoreUnavailableError when a newer version has written it."""
 
     atomic = True
 
@@ -45,7 +45,7 @@ class DatabasePlace(TransferPlace):
         )
 
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
-        """See ``TransferPlace.append``: all of them in one transaction, with the waypoint."""
+        """See ``TransferPlace.append``: all of them and the waypoint in one transaction."""
         kept: list[Waypoint] = []
 
         def then(connection: Connection, cursor: str) -> None:
@@ -74,14 +74,16 @@ class DatabasePlace(TransferPlace):
         return self._engine.alone(f"moving {part}", _MOVED_WITHIN)
 
     def settle(self) -> None:
-        """See ``TransferPlace.settle``: when this one is on the disk, all that were written before it are."""
+        """See ``TransferPlace.settle``: commits here do not wait for the disk; once this one is there, all before it
+        are.
+        """
         self._marks.put(MOVED, {"settled_ms": int(time.time() * 1000)}, "settled")
 
     def close(self) -> None:
-        """See ``TransferPlace.close``: others were never kept out."""
+        """See ``TransferPlace.close``: nothing to do, others were never kept out."""
 
     def _keep_in(self, connection: Connection, at: Waypoint, lines: Sequence[Spelled], cursor: str) -> Waypoint:
-        """Keep the waypoint behind the lines, if nobody else has moved it on meanwhile."""
+        """Save the waypoint behind the lines, unless another run has moved it meanwhile."""
         mark = at.as_mark()
         document = self._marks.find_in(connection, MOVED, mark.digest)
         known = Waypoint.of(document) if document is not None else None

@@ -1,4 +1,4 @@
-"""A folder as one of the places of a move."""
+"""A folder as one of the two places of a move."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ __all__ = ["FolderPlace"]
 
 
 class FolderPlace(TransferPlace):
-    """The record in a folder. As a target it is held by one process alone: StoreBusyError for the next one."""
+    """The record in a folder. As a target only one process may use it: StoreBusyError for the next one."""
 
     atomic = False
 
@@ -43,8 +43,8 @@ class FolderPlace(TransferPlace):
         return self._bulk.nameless()
 
     def append(self, lines: Sequence[Spelled], at: Waypoint, written_ms: float) -> tuple[int, Waypoint]:
-        """See ``TransferPlace.append``. Whoever dies between the lines and the waypoint leaves it to the next one to
-        see that they are there.
+        """See ``TransferPlace.append``. Lines and waypoint are two writes: after a crash in between, the next run finds
+        that the lines behind the waypoint are there already (``Carrier._resumed``).
         """
         done = self._bulk.extend(at.chat, [line.body for line in lines], at.target)
         if done is None:
@@ -65,7 +65,7 @@ class FolderPlace(TransferPlace):
         return added, waypoint
 
     def settle(self) -> None:
-        """See ``TransferPlace.settle``: how soon, ``store.fsync`` says."""
+        """See ``TransferPlace.settle``: ``store.fsync`` decides."""
         self._backend.close()
 
     def close(self) -> None:

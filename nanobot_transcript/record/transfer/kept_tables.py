@@ -1,7 +1,7 @@
-"""What parts of the product keep in tables: brought over as a whole, as it is at one moment.
+"""Tables that parts of the product keep: copied as a whole, as they are at one moment.
 
-Tables in the target are written as long as nobody else has written there. So what has been carried is remembered by its
-digest, beside the waypoints.
+Tables in the target are overwritten as long as nobody else has written there. So the digest of what was moved is saved
+beside the waypoints.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _NOTHING: Final = Contents(0, "", is_begun=False)
 
 @dataclass(frozen=True, slots=True)
 class KeptTables:
-    """The tables that a part of the product keeps: their name, what they are, and how they are opened at a place."""
+    """Tables of a part of the product: their name, what they hold, and how to open them at a place."""
 
     name: str
     schema: Schema
@@ -38,7 +38,7 @@ POSTS: Final = KeptTables("posts", SCHEMA, lambda place: place.posts)
 
 
 class TablesPart(RecordPart):
-    """Such tables. The report counts rows."""
+    """Such tables as a part of a move. The report counts rows."""
 
     def __init__(self, source: TransferPlace, target: TransferPlace, tables: KeptTables) -> None:
         super().__init__(source, target)
@@ -50,8 +50,8 @@ class TablesPart(RecordPart):
         self._back: _Carried | None = None
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``RecordPart.move``: all at once, or nothing. Raises StoreBusyError when somebody writes there meanwhile,
-        or moves the same there.
+        """See ``RecordPart.move``: everything at once, or nothing. Raises StoreBusyError when somebody writes there
+        meanwhile, or moves the same tables there.
         """
         with self.target.alone(self.name):
             self._looked(lambda here: self._moved(here, report))
@@ -61,8 +61,8 @@ class TablesPart(RecordPart):
         self._looked(lambda here: self._compared(here, report))
 
     def _looked(self, work: Callable[[Sql], None]) -> None:
-        """Let ``work`` see the source as it is at one moment. What was noted is read before that: a place may have no
-        other connection meanwhile.
+        """Run ``work`` with the source as it is at one moment. What was noted is read before that, because a place may
+        have no second connection.
         """
         self._before, self._back = self._carried(self.target, self.source), self._carried(self.source, self.target)
         try:
@@ -78,7 +78,8 @@ class TablesPart(RecordPart):
         if not self._is_ours(found):
             report.lacking = self._lacking(here, said, found)
             return
-        self._note(here, found.digest, said.digest)  # whichever of them is there when this is killed
+        # Both, because one of the two is there when this is killed half way.
+        self._note(here, found.digest, said.digest)
         report.moved = self._there.write(lambda there: self._written(here, there, found, said))
         self._note(here, said.digest)
 
@@ -105,7 +106,9 @@ class TablesPart(RecordPart):
         return said
 
     def _lacking(self, here: Sql, said: Contents, found: Contents) -> int:
-        """Where others have gone on in the target from what was carried, only what is newer than that."""
+        """How many rows the target lacks. Where others have continued there from what was moved, only newer
+        rows count.
+        """
         if self._before is None or self._is_ours(found):
             return self._there.read_at_once(lambda there: lacking(here, there, self._schema), said.rows)
         return 0 if self._before.digests == [said.digest] else newer(here, self._schema, self._before.numbers)
@@ -116,7 +119,7 @@ class TablesPart(RecordPart):
     # -- what was carried
 
     def _is_ours(self, found: Contents) -> bool:
-        """Whether all that is in the target was carried there, or from there into the source."""
+        """True when everything in the target was moved there, or from there into the source."""
         both = self._before, self._back
         return not found.is_begun or any(each is not None and found.digest in each.digests for each in both)
 
@@ -137,7 +140,9 @@ class TablesPart(RecordPart):
 
 @dataclass(frozen=True, slots=True)
 class _Carried:
-    """One of the ``digests`` is that of what was carried last; ``numbers`` are the last ones of each table in it."""
+    """One of the ``digests`` is that of what was moved last; ``numbers`` are the last row numbers of each table
+    in it.
+    """
 
     digests: list[str]
     numbers: dict[str, int]

@@ -1,4 +1,4 @@
-"""Moving a whole record: chat by chat, then what belongs to it. Interrupted at any moment, the next run goes on."""
+"""Moving a whole record: chat by chat, then its other parts. If it is interrupted, the next run continues."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -39,7 +39,7 @@ Advance: TypeAlias = Callable[[Progress], None]
 
 @dataclass(slots=True)
 class MoveReport:
-    """What became of each chat and each part. ``nameless`` are files that have lost the name of their chat."""
+    """What became of each chat and each part. ``nameless`` are files that have lost their session key."""
 
     source: str
     target: str
@@ -50,7 +50,7 @@ class MoveReport:
 
     @property
     def is_fine(self) -> bool:
-        """Everything of the source is in the target."""
+        """True when the target has everything of the source."""
         return all(one.is_fine for one in (*self.chats, *self.parts)) and not self.nameless
 
 
@@ -62,12 +62,12 @@ def move(
     spool_dir: Path | None = None,
     tables: Sequence[KeptTables] = (),
 ) -> MoveReport:
-    """Bring everything of ``source`` into ``target`` that is not there yet, and compare it. ``tables`` are those
-    besides the outbox's.
+    """Move everything of ``source`` that ``target`` does not have yet, and compare. ``tables`` are those besides the
+    outbox's.
 
-    Bots may write in both meanwhile. Leases, budgets, processes and signals are of the moment and stay. ``advance`` is
-    told again and again how far it has come. Raises ConfigError for the same place twice, StoreError kinds where a
-    place fails as a whole; what fails for one chat or part stands in the report.
+    Bots may write in both meanwhile. Leases, budgets, processes and signals are momentary and are not moved.
+    ``advance`` is called repeatedly with the progress. Raises ConfigError for the same place twice, and StoreError
+    kinds when a place fails as a whole; what fails for one chat or part is in the report.
     """
     with _places(source, target) as (here, there):
         return _Move(here, there, advance, spool_dir, tables).run()
@@ -81,7 +81,7 @@ def check(
     spool_dir: Path | None = None,
     tables: Sequence[KeptTables] = (),
 ) -> MoveReport:
-    """Compare both from the beginning, and change nothing. The hashes are of what readers are shown, too."""
+    """Compare both from the beginning, and change nothing. The hashes also cover what readers see."""
     with _places(source, target, writes=False) as (here, there):
         return _Check(here, there, advance, spool_dir, tables).run()
 
@@ -112,7 +112,7 @@ def place_of(record: Record, *, is_target: bool) -> TransferPlace:
 
 
 class _Run:
-    """What a move and a check have in common: a report of each chat and each part, whatever fails for others."""
+    """What a move and a check share: a report of each chat and each part, whatever fails for others."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Run:
         self._advance(self.progress)
 
     def each(self, work: Callable[[Standing], ChatReport]) -> None:
-        """Do it for each chat."""
+        """Run ``work`` for each chat."""
         done = 0
         for standing in self.standings:
             try:
@@ -155,7 +155,7 @@ class _Run:
             self._advance(self.progress)
 
     def part(self, name: str, work: Callable[[PartReport], None]) -> None:
-        """Do it for a part."""
+        """Run ``work`` for a part."""
         report = PartReport(name)
         try:
             work(report)
@@ -165,13 +165,13 @@ class _Run:
         self.report.parts.append(report)
 
     def moved(self, lines: int, size: int) -> None:
-        """So much of a chat is done."""
+        """Report progress within a chat."""
         self.progress.lines += lines
         self.progress.bytes = min(self.progress.bytes + size, self.progress.bytes_in_all)
         self._advance(self.progress)
 
     def ended(self) -> MoveReport:
-        """The whole report."""
+        """The complete report."""
         if self._spool_dir is not None:
             self.part("spool", self._wait)
         self.report.seconds = time.monotonic() - self._began
@@ -185,7 +185,7 @@ class _Run:
             report.count = report.lacking = record.waiting(self._spool_dir).lines
 
     def _require_both(self, error: StoreError) -> None:
-        """Raise when it is not the chat that fails, but a place."""
+        """Raise when not the chat fails but a whole place."""
         if isinstance(error, StoreFullError):
             raise error
         self.source.record.require(exists=True)
@@ -226,7 +226,7 @@ class _Check(_Run):
         super().__init__(*given)
         self._carried: dict[str, Waypoint] = self.target.waypoints(self.source.identity)
         self._known: Collection[str] = {*self._carried, *self.source.waypoints(self.target.identity)}
-        """The chats that were carried, from one of the places into the other."""
+        """The chats that were moved from one place into the other, in either direction."""
 
     def run(self) -> MoveReport:
         self.begin()
@@ -252,7 +252,7 @@ class _Check(_Run):
         return report
 
     def _is_lost(self, key: str) -> bool:
-        """Whether something is missing that was carried once: a run goes on behind that."""
+        """True when something that was moved once is missing: a run starts behind it, and will not bring it again."""
         carried = self._carried.get(key)
         if carried is None or not carried.lines or carried.anew:
             return False

@@ -1,4 +1,4 @@
-"""What else of a record is moved: where everybody has come to, who is who, and what was decided."""
+"""The other parts of a record that are moved: marks, members, and decisions."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -20,17 +20,15 @@ from nanobot_transcript.turns.relay import handed_as
 
 __all__ = ["DecisionsPart", "MarksPart", "MembersPart", "PartReport", "RecordPart"]
 
-_SIGN: Final = "moved"
-"""What a document bears as long as nobody but us has written it: a digest of what was carried."""
 _MOST_HANDED: Final = 100
 _PATIENCE: Final = 30.0
 _CLOCKS_DIFFER: Final = 900_000
-"""Milliseconds by which a decision may have been noted later than its time tells."""
+"""Milliseconds by which a decision may have been written later than its own time."""
 
 
 @dataclass(slots=True)
 class PartReport:
-    """Of ``count`` things in the source this run has carried ``moved``; ``lacking`` are not in the target.
+    """Of ``count`` items in the source this run has moved ``moved``; the target lacks ``lacking``.
 
     ``left_out`` are those that this version does not understand, or for which there is no room.
     """
@@ -44,12 +42,12 @@ class PartReport:
 
     @property
     def is_fine(self) -> bool:
-        """Everything of the source is there."""
+        """True when the target has everything of the source."""
         return not (self.lacking or self.problem)
 
 
 class RecordPart(ABC):
-    """One of the parts of a record. What others have written in the target it leaves alone, or adds to it."""
+    """One part of a record. What others have written in the target is kept, or added to."""
 
     name: str
 
@@ -58,19 +56,19 @@ class RecordPart(ABC):
         self.target: TransferPlace = target
 
     def prepare(self) -> None:  # noqa: B027 - most need not
-        """What has to be read before the transcripts are carried."""
+        """Read what has to be read before the transcripts are moved."""
 
     @abstractmethod
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """Carry what is new since the last time."""
+        """Move what is new since the last time."""
 
     @abstractmethod
     def check(self, report: PartReport) -> None:
-        """Count what there is, and what of it is lacking in the target."""
+        """Count the items, and those that the target lacks."""
 
 
 class MarksPart(RecordPart):
-    """Where bots and sessions have come to, and which chats are private."""
+    """How far bots and sessions have come, and which chats are private."""
 
     name = "marks"
 
@@ -79,11 +77,15 @@ class MarksPart(RecordPart):
         self._found: list[KeptMark] = []
 
     def prepare(self) -> None:
-        """Read them: the places in them lie before the end to which the transcripts are carried after that."""
+        """Read the marks first: their cursors then lie before the end to which the transcripts are moved
+        afterwards.
+        """
         self._found = list(self.source.marks.kept())
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``RecordPart.move``. A mark that its bot has put in the target is newer than the one in the source."""
+        """See ``RecordPart.move``. A mark that its bot has written in the target is newer than the one in the
+        source.
+        """
         there = {(mark.kind, mark.digest): mark for mark in self.target.marks.kept()}
         for mark in self._found:
             report.count += 1
@@ -92,7 +94,7 @@ class MarksPart(RecordPart):
                 continue
             carried = _carried(mark, mark.document, cursors)
             known = there.get((mark.kind, mark.digest))
-            if known is None or (known.document not in (None, carried.document) and _SIGN in (known.document or {})):
+            if known is None or (known.document not in (None, carried.document) and MOVED in (known.document or {})):
                 self.target.marks.keep(carried)
                 report.moved += 1
 
@@ -106,7 +108,7 @@ class MarksPart(RecordPart):
 
 
 def _carried(mark: KeptMark, document: Mapping[str, Any], cursors: Cursors) -> KeptMark:
-    """A mark with its places as those of the target."""
+    """A mark with its cursors translated for the target."""
     hints = [value for value in document.values() if isinstance(value, str)]
     again: list[Entry] = []
 
@@ -122,16 +124,18 @@ def _carried(mark: KeptMark, document: Mapping[str, Any], cursors: Cursors) -> K
             again.extend(mapped.again)
         return mapped.cursor
 
-    kept = {name: value for name, value in document.items() if name not in (DIGEST, _SIGN)}
+    kept = {name: value for name, value in document.items() if name not in (DIGEST, MOVED)}
     kept = translated(kept)
     if again:
         _remember(kept, again)
     sign = blake2b(msgspec.json.encode(kept, order="deterministic"), digest_size=16).hexdigest()
-    return KeptMark(mark.kind, mark.digest, kept | {DIGEST: mark.digest, _SIGN: sign})
+    return KeptMark(mark.kind, mark.digest, kept | {DIGEST: mark.digest, MOVED: sign})
 
 
 def _remember(document: dict[str, Any], again: Sequence[Entry]) -> None:
-    """Messages behind the place that were dealt with before: a session was told them, a relay has handed them out."""
+    """Note messages behind the cursor that were dealt with before: a session has been told them, or a relay has passed
+    them on.
+    """
     if isinstance(told := document.get("told"), list):
         ids = [message_id for entry in again for message_id in ids_of(entry)]
         document["told"] = list(dict.fromkeys([*told, *ids]))
@@ -145,7 +149,7 @@ class MembersPart(RecordPart):
     name = "members"
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``RecordPart.move``. Whom somebody forgot in the target is not brought again by what is unchanged."""
+        """See ``RecordPart.move``. Somebody who was forgotten in the target is not brought back by unchanged data."""
         facts = self.source.record.members.facts()
         report.count = len(facts["people"]) + len(facts["bots"])
         digest = blake2b(msgspec.json.encode(facts, order="deterministic"), digest_size=16).hexdigest()
@@ -172,7 +176,9 @@ class DecisionsPart(RecordPart):
     name = "decisions"
 
     def move(self, cursors: Cursors, report: PartReport) -> None:
-        """See ``RecordPart.move``. What was there at the last move and has gone in the target does not come again."""
+        """See ``RecordPart.move``. Decisions that were moved before and are gone in the target are not brought
+        back.
+        """
         note = digest_of(MOVED, (self.source.identity, "decisions", ""))
         since = (self.target.marks.find(MOVED, note) or {}).get("newest_ms", 0)
         newest = since

@@ -1,4 +1,4 @@
-"""How far a chat has been carried: kept in the place that it is carried into."""
+"""How far a chat has been moved: saved in the place that it is moved into."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,14 +13,16 @@ from nanobot_transcript.entry import Entry
 __all__ = ["MOVED", "Checked", "Waypoint", "is_same", "known_by", "order_of", "said_as"]
 
 MOVED: Final = "moved"
-"""The kind of the marks of which this room makes use."""
+"""The kind of a move's own marks. Also a key in every mark that a move has copied: the digest of the copy. It is gone
+as soon as anybody else writes the mark.
+"""
 
 _STEPS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Up to which cursors the lines of both places were compared, how many they were, and what they come to."""
+    """Up to which cursors the lines of both places were compared, how many they were, and their digest."""
 
     source: str
     target: str
@@ -30,11 +32,12 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Waypoint:
-    """``lines`` of a chat stand in the target up to the cursor ``target``; in the source they end at ``source``.
+    """``lines`` of a chat are in the target up to the cursor ``target``; in the source they end at ``source``, and
+    ``last`` identifies the last one.
 
-    ``last`` tells the last of them. ``apart`` are the cursors behind which somebody else writes in the target, too.
-    ``steps`` are places in both that are the same, oldest first. ``purged_ms`` is the last purge of the source that is
-    known. ``anew``: what was carried is about to be removed, because it was purged in the source.
+    ``apart`` are the cursors behind which somebody else writes in the target, too. ``steps`` are corresponding places
+    in both, oldest first. ``purged_ms`` is the last known purge of the source. ``anew``: what was moved is about to be
+    removed, because the source was purged.
     """
 
     origin: str
@@ -51,11 +54,11 @@ class Waypoint:
 
     @classmethod
     def beginning(cls, origin: str, chat: str, source: str, target: str, purged_ms: float) -> Self:
-        """Nothing is carried yet."""
+        """Nothing has been moved yet."""
         return cls(origin, chat, source, target, Checked(source, target), purged_ms=purged_ms)
 
     def moved(self, source: str, target: str, lines: int, last: Entry) -> Self:
-        """So many more lines on; the last of them is this one."""
+        """The waypoint so many lines further; ``last`` is the last of them."""
         steps = (*self.steps, (source, target)) if self.apart is None else self.steps
         if len(steps) > _STEPS:
             steps = steps[1::2]
@@ -64,16 +67,16 @@ class Waypoint:
         )
 
     def parted(self) -> Self:
-        """From here on somebody else writes there, too."""
+        """The waypoint from which somebody else also writes there."""
         return self if self.apart is not None else replace(self, apart=(self.source, self.target))
 
     def as_mark(self) -> KeptMark:
-        """What is kept of it."""
+        """The mark to save."""
         return KeptMark(MOVED, digest_of(MOVED, (self.origin, self.chat)), asdict(self))
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Waypoint | None":
-        """What was kept; None for what is none."""
+        """The waypoint from a saved document; None when it is not one."""
         try:
             return msgspec.convert(document, cls, strict=True)
         except msgspec.ValidationError:
@@ -81,17 +84,17 @@ class Waypoint:
 
 
 def known_by(entry: Entry) -> str:
-    """What a line stays known by when its text is erased."""
+    """What still identifies a line when its text is erased."""
     return blake2b(msgspec.json.encode(_head(entry)), digest_size=8).hexdigest()
 
 
 def said_as(entry: Entry) -> str:
-    """The same with its text: by which lines are told apart that somebody wrote within one millisecond."""
+    """The same with the text, to tell apart lines that somebody wrote within one millisecond."""
     return blake2b(msgspec.json.encode([*_head(entry), entry["content"]]), digest_size=8).hexdigest()
 
 
 def is_same(one: Entry, other: Entry) -> bool:
-    """Whether both are one line. Its text may have been erased in one of the two places."""
+    """True when both are the same line; its text may have been erased in one of the places."""
     texts = one["content"], other["content"]
     return known_by(one) == known_by(other) and (texts[0] == texts[1] or "" in texts)
 
@@ -102,5 +105,5 @@ def _head(entry: Entry) -> list[Any]:
 
 
 def order_of(cursor: str) -> tuple[int, ...]:
-    """By which the cursors of one chat can be put in order."""
+    """A sort key for the cursors of one chat."""
     return tuple(int(number, 16) for number in cursor.split(".")[2:])

@@ -1,1 +1,1 @@
-"""Measures the gate on labelled logs, beside simple rules, in plain Python."""
+"""Measures the gate on labelled logs, next to simple rules, in plain Python."""

@@ -1,4 +1,4 @@
-"""The simple rules that the gate has to beat, each as (case, candidate's nick) -> answer or not."""
+"""The simple rules that the gate has to beat: for each case, who would answer."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from nanobot_transcript.relevance.evaluation.task import LabelledCase, names
 __all__ = ["BASELINES", "Rule"]
 
 Rule = Callable[[LabelledCase], frozenset[str]]
-"""The nicks of those who would answer."""
+"""Returns the nicks of those who would answer."""
 
 _PARTNER_LINES: Final = 60
 

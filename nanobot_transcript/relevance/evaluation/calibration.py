@@ -1,4 +1,4 @@
-"""Whether a score is a probability: of what scored 0.7, seven of ten should have been meant."""
+"""Checks whether scores are probabilities: of messages that scored 0.7, seven of ten should have been for the bot."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ _BINS: Final = 10
 
 
 class Calibration:
-    """Collects scores and what was true, in ten bins."""
+    """Collects scores and the truth, in ten bins."""
 
     def __init__(self) -> None:
         self._scores: list[float] = [0.0] * _BINS
@@ -17,7 +17,7 @@ class Calibration:
         self._squares: float = 0.0
 
     def add(self, score: float, *, meant: bool) -> None:
-        """Take in one decision."""
+        """Add one decision."""
         at = min(int(score * _BINS), _BINS - 1)
         self._scores[at] += score
         self._meant[at] += meant
@@ -26,13 +26,13 @@ class Calibration:
 
     @property
     def brier(self) -> float:
-        """The mean square of what scores are off by: 0 is best."""
+        """The mean squared error of the scores: 0 is best."""
         whole = sum(self._count)
         return self._squares / whole if whole else 0.0
 
     @property
     def bins(self) -> list[tuple[float, float, int]]:
-        """(Mean score, share that was meant, decisions) of each bin that has any."""
+        """(Mean score, share of true ones, decisions) for each bin that is not empty."""
         filled = [at for at in range(_BINS) if self._count[at]]
         return [
             (self._scores[at] / self._count[at], self._meant[at] / self._count[at], self._count[at]) for at in filled

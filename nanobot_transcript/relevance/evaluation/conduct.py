@@ -1,4 +1,4 @@
-"""How the bots of a group behave in everyday scenes: who answers each line, beside who was expected to."""
+"""How the bots of a group behave in everyday scenes: who answers each line, compared with who was expected to."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ __all__ = ["Conduct", "Kept", "Wrong", "conduct", "decisions"]
 
 @dataclass(slots=True)
 class Kept:
-    """Of the lines of one kind: how many there are, and how many went as expected."""
+    """Lines of one kind: how many there are, and how many went as expected."""
 
     lines: int = 0
     met: int = 0
 
     @property
     def share(self) -> float:
-        """Of all lines, those that went as expected."""
+        """The share of lines that went as expected."""
         return self.met / self.lines if self.lines else 0.0
 
 
 class Wrong(NamedTuple):
-    """A line that did not go as expected: who answered, and the score of each bot that did or was expected to."""
+    """A line that did not go as expected: who answered, and the scores of the bots that did or should have."""
 
     labelled: LabelledLine
     answered: frozenset[str]
@@ -50,9 +50,9 @@ class Wrong(NamedTuple):
 
 @dataclass(slots=True)
 class Conduct:
-    """What the bots did. ``intrusions`` are lines to which a bot spoke that was not meant, ``misses`` those which a bot
-    that was meant left unanswered; ``meant`` were for a bot, ``lines`` in all. ``wrong`` are those that did not go as
-    expected.
+    """What the bots did. ``intrusions`` are lines that a bot answered without being addressed, ``misses`` lines that an
+    addressed bot left unanswered; ``meant`` were for a bot, out of ``lines``. ``wrong`` lists the lines that did not go
+    as expected.
     """
 
     kinds: dict[str, Kept] = field(default_factory=dict)
@@ -66,12 +66,12 @@ class Conduct:
 
     @property
     def intrusions_per_100(self) -> float:
-        """In how many of 100 messages of people a bot speaks that is not meant."""
+        """How many of 100 messages of people a bot answers without being addressed."""
         return 100 * self.intrusions / self.lines if self.lines else 0.0
 
     @property
     def misses_per_100(self) -> float:
-        """How many of 100 messages that are meant for a bot get no answer from it."""
+        """How many of 100 messages for a bot get no answer from it."""
         return 100 * self.misses / self.meant if self.meant else 0.0
 
     def document(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Conduct:
         }
 
     def count(self, labelled: LabelledLine, decisions: Sequence[Decision]) -> None:
-        """Take in a line: what each of the bots decided about it, in the end."""
+        """Add a line: what each of the bots decided about it in the end."""
         for one in decisions:
             self.calibration.add(one.score, meant=one.agent in labelled.expected.bots)
         answered = answering(decisions)
@@ -124,7 +124,7 @@ def conduct(
     warm: bool,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Conduct:
-    """Let all bots of each group decide about each judged line; ``progress`` gets groups done and in all."""
+    """Let all bots of each group decide about each judged line; ``progress`` gets groups done and in total."""
     made = Conduct()
     for done, group in enumerate(groups, 1):
         for labelled in labelled_lines(group, warm=warm):

@@ -1,9 +1,9 @@
 """Reads labelled IRC logs: ``NAME.ascii.txt`` with ``NAME.annotation.txt`` beside it.
 
 A line of the log is ``[hh:mm] <nick> text`` or ``[hh:mm] * nick action``. The time may have seconds, and a channel and
-a date may stand before it: ``#channel yyyy-mm-dd [hh:mm:ss] <nick> text``. Any other line counts but says nothing. A
-line of the annotation is ``a b -``: message b answers message a, both by line number from 0, or begins a conversation
-when they are the same. Lines without an annotation are context.
+a date may come before it: ``#channel yyyy-mm-dd [hh:mm:ss] <nick> text``. Any other line is counted and ignored. A line
+of the annotation is ``a b -``: message b answers message a, both by line number from 0; if they are the same, it begins
+a conversation. Lines without an annotation are context.
 """
 
 import re
@@ -20,7 +20,7 @@ __all__ = ["IrcLine", "Log", "read_logs"]
 _TEXT: Final = ".ascii.txt"
 _LABELS: Final = ".annotation.txt"
 _LINE: Final = re.compile(
-    r"(?:[^\s\[]\S*\s+)??(?:(?P<date>\d{4}-\d\d-\d\d)\s+)?"  # the channel is often written without its #
+    r"(?:[^\s\[]\S*\s+)??(?:(?P<date>\d{4}-\d\d-\d\d)\s+)?"  # the channel often lacks its #
     r"\[(?P<hours>\d\d):(?P<minutes>\d\d)(?::\d\d)?\]\s+"
     r"(?:<(?P<nick>[^>\s]+)>\s*(?P<text>.*)|\*\s+(?P<actor>\S+)\s*(?P<action>.*))$"
 )
@@ -45,14 +45,16 @@ class IrcLine(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A log by line number (None = no message); ``links`` names for each annotated line those that it answers."""
+    """A log by line number (None = no message); ``links`` gives for each annotated line the lines it answers."""
 
     name: str
     lines: list[IrcLine | None]
     links: dict[int, list[int]]
 
     def addressees(self, at: int) -> frozenset[str]:
-        """Whom an annotated message answers: the authors of the linked lines, followed through own lines."""
+        """Whom an annotated message answers: the authors of the linked lines, followed through the writer's own
+        lines.
+        """
         line = self.lines[at]
         found: set[str] = set()
         todo, seen = [at], {at}
@@ -110,7 +112,7 @@ def _rows(path: Path) -> list[str]:
 
 
 def _not_understood(annotations: list[Path]) -> str:
-    """Which line of the annotations is the first that says nothing."""
+    """The first line of the annotations that could not be understood."""
     for path in annotations:
         for number, row in enumerate(_rows(path), 1):
             if row.strip():
@@ -132,7 +134,7 @@ def _lines(text: str) -> Iterator[IrcLine | None]:
 
 
 class _Clock:
-    """Counts days: by the dates of the lines, and without them by a clock that turns back at midnight."""
+    """Counts days: by the dates of the lines, else by times that jump back at midnight."""
 
     def __init__(self) -> None:
         self._first: date | None = None
@@ -155,5 +157,5 @@ class _Clock:
 def _date(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
-    except ValueError:  # a day that the calendar does not have
+    except ValueError:  # not a day of the calendar
         return None

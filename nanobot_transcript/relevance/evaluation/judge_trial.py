@@ -1,4 +1,4 @@
-"""What a judge would change: who answers each line of everyday scenes with it and without it, and what it costs."""
+"""What a judge would change: who answers each line of everyday scenes with and without it, and what it costs."""
 
 import asyncio
 import math
@@ -33,10 +33,10 @@ class DecidedLine(NamedTuple):
 class Cost:
     """What the judge ``model`` is asked in ``lines`` messages of people, and what its answers cost.
 
-    ``asked_about`` counts messages with at least one question, ``questions`` those of all bots, ``decisions`` all that
-    the bots decided. ``missing`` questions have no recorded answer, ``late`` ones were answered after more than
+    ``asked_about`` counts messages with at least one question, ``questions`` those of all bots, ``decisions`` all
+    decisions of the bots. ``missing`` questions have no recorded answer, ``late`` ones were answered after more than
     ``patience`` seconds, ``unclear`` ones with neither yes nor no. ``seconds`` and tokens are those of the recorded
-    answers, tokens of those that tell them.
+    answers; tokens only where recorded.
     """
 
     model: str
@@ -53,7 +53,7 @@ class Cost:
     completion_tokens: list[int] = field(default_factory=list)
 
     def count(self, told: Sequence[RecordedAnswer | None], decisions: Sequence[Decision]) -> None:
-        """Take in a line: what the judge told about it, and what became of the decisions."""
+        """Add a line: the judge's answers about it, and the final decisions."""
         answers = [answer for answer in told if answer is not None]
         self.lines += 1
         self.asked_about += bool(told)
@@ -68,31 +68,31 @@ class Cost:
 
     @property
     def asked_about_per_100(self) -> float:
-        """About how many of 100 messages the judge is asked at all."""
+        """About how many of 100 messages the judge is asked."""
         return 100 * self.asked_about / self.lines if self.lines else 0.0
 
     @property
     def questions_per_100(self) -> float:
-        """How many questions 100 messages bring, those of all bots together."""
+        """Questions for 100 messages, of all bots together."""
         return 100 * self.questions / self.lines if self.lines else 0.0
 
     @property
     def questions_per_bot_per_100(self) -> float:
-        """How many questions 100 messages bring for each bot of the group."""
+        """Questions for 100 messages, per bot of the group."""
         return 100 * self.questions / self.decisions if self.decisions else 0.0
 
     @property
     def median_seconds(self) -> float | None:
-        """Half of the answers came sooner; None where none is recorded."""
+        """The median time of an answer; None when none is recorded."""
         return statistics.median(self.seconds) if self.seconds else None
 
     @property
     def most_seconds(self) -> float | None:
-        """95 of 100 answers came at least as soon."""
+        """The time within which 95 of 100 answers came."""
         return sorted(self.seconds)[math.ceil(_MOST * len(self.seconds)) - 1] if self.seconds else None
 
     def tokens_per_100(self, tokens: Sequence[int]) -> float | None:
-        """What 100 messages cost, when each question costs as much as those that tell it; None where none does."""
+        """The tokens for 100 messages, estimated from the answers that have token counts; None when none has."""
         return statistics.fmean(tokens) * self.questions_per_100 if tokens else None
 
     def document(self) -> dict[str, Any]:
@@ -116,14 +116,14 @@ class Cost:
 
 @dataclass(slots=True)
 class Trial:
-    """The same lines without a judge and with one, and what the judge costs."""
+    """The same lines with and without a judge, and the cost of the judge."""
 
     cost: Cost
     alone: Conduct = field(default_factory=Conduct)
     judged: Conduct = field(default_factory=Conduct)
 
     def document(self) -> dict[str, Any]:
-        """For JSON: what ``Conduct`` gives without a judge, and the rest beside it. The scores stay the same."""
+        """For JSON: what ``Conduct`` gives without a judge, with the rest added. The scores are the same."""
         scored = self.judged.calibration.document()
         judged = {name: value for name, value in self.judged.document().items() if name not in scored}
         return {**self.alone.document(), "with_judge": judged, "judge": self.cost.document()}
@@ -137,9 +137,10 @@ def decided(
     warm: bool,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> list[DecidedLine]:
-    """What all bots decide about each judged line before the judge is asked; ``progress`` gets groups done and in all.
+    """What all bots decide about each judged line before the judge is asked; ``progress`` gets groups done and in
+    total.
 
-    A gate with a judge differs from one without only where it leaves something undecided.
+    A gate with a judge differs from one without only where it leaves a decision open.
     """
     gate, asking = RelevanceGate(options), RelevanceGate(options, judge)
     lines: list[DecidedLine] = []
@@ -156,14 +157,14 @@ def decided(
 async def tried(
     lines: Mapping[_Key, Sequence[DecidedLine]], options: GateOptions, judge: RecordedJudge
 ) -> dict[_Key, Trial]:
-    """What becomes of ``lines`` when ``judge`` says what was recorded of it, by the same keys."""
+    """What becomes of ``lines`` when ``judge`` gives its recorded answers, by the same keys."""
     return {key: await _tried(some, options, judge) for key, some in lines.items()}
 
 
 async def _tried(lines: Sequence[DecidedLine], options: GateOptions, judge: RecordedJudge) -> Trial:
     gate, made = RelevanceGate(options, judge), Trial(Cost(judge.model, judge.patience))
     for line in lines:
-        await asyncio.sleep(0)  # nothing else waits here, and Ctrl-C is to be heard
+        await asyncio.sleep(0)  # nothing else yields here, and Ctrl-C has to work
         judge.told.clear()
         final = [await gate.resolve(one) for one in line.asking]
         made.alone.count(line.labelled, line.alone)

@@ -1,4 +1,4 @@
-"""Runs the task over labelled logs: the gate beside simple rules."""
+"""Evaluates labelled logs: the gate next to simple rules."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from nanobot_transcript.relevance.gate import RelevanceGate
 __all__ = ["BOTS", "Evaluation", "evaluate"]
 
 BOTS: Final = 4
-"""In a group, unless said otherwise."""
+"""Bots in a group, by default."""
 
 
 @dataclass(slots=True)
@@ -54,8 +54,8 @@ def evaluate(
     *,
     bots: int = BOTS,
 ) -> Evaluation:
-    """Let ``gate`` and each baseline decide every case of ``logs``; ``progress`` gets logs done and in all. The rates
-    per 100 messages are those of a group in which so many of the members are ``bots``.
+    """Let ``gate`` and each baseline decide every case of ``logs``; ``progress`` gets logs done and in total. The rates
+    per 100 messages are for a group with this number of ``bots`` among its members.
     """
     made = Evaluation()
     everything: dict[str, list[Counts]] = {name: [] for name in ("gate", *BASELINES)}
@@ -101,7 +101,9 @@ def _count(
 
 
 def _intrusion(answers: frozenset[str], case: LabelledCase, bots: int) -> float:
-    """How likely a bot speaks up that is not meant, when ``bots`` of the candidates, drawn by lot, are bots."""
+    """The probability that a bot speaks without being addressed, when ``bots`` of the candidates, chosen at random, are
+    bots.
+    """
     wrong, count = len(answers - case.meant), len(case.candidates)
     drawn = min(bots, count)
     return 1 - comb(count - wrong, drawn) / comb(count, drawn) if count else 0.0

@@ -1,8 +1,8 @@
-"""Answers of a judge, recorded once and replayed as often as wanted: what it would do is known without asking it.
+"""Answers of a judge, recorded once and replayed as often as needed, so that the judge need not be asked again.
 
-One JSON line for each answer: ``v``, ``key``, ``model``, ``respond`` (true, false, or null where the answer was
-unclear), ``seconds``, and ``prompt_tokens`` and ``completion_tokens`` where the endpoint tells them. No line holds text
-of a conversation or of the answer: ``key`` is a SHA-256 of the prompt and the name of the model.
+One JSON line for each answer: ``v``, ``key``, ``model``, ``respond`` (true, false, or null when the answer was
+unclear), ``seconds``, and ``prompt_tokens`` and ``completion_tokens`` when the endpoint reports them. No line holds
+text of a conversation or an answer: ``key`` is a SHA-256 of the prompt and the name of the model.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -33,7 +34,7 @@ _Tokens = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a judge said to one question. ``respond`` is None where it said neither yes nor no."""
+    """A judge's answer to one question. ``respond`` is None when it said neither yes nor no."""
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
     model: str
@@ -48,15 +49,15 @@ class _Line(msgspec.Struct):
 
 
 def key_of(prompt: Prompt, model: str) -> str:
-    """Under which key the answer of a model to a prompt is recorded: 64 hexadecimal digits."""
+    """The key (64 hex digits) of a model's answer to a prompt."""
     return hashlib.sha256(json.dumps([model, prompt.system, prompt.user]).encode()).hexdigest()
 
 
 class Recording:
-    """The recorded answers of the file ``path``, which may hold those of several models.
+    """The recorded answers in the file ``path``, possibly of several models.
 
     With ``may_begin`` a missing file counts as an empty one. ``unread`` lines could not be read, ``foreign`` lines are
-    of another version; ``kept`` counts the answers that were added. Of two answers under one key the later counts.
+    of another version; ``kept`` counts the answers that were added. Of two answers with one key the later counts.
     Raises ImportFormatError when the file cannot be read, or holds something else.
     """
 
@@ -84,16 +85,16 @@ class Recording:
 
     @property
     def models(self) -> list[str]:
-        """Whose answers these are, by name."""
+        """The models whose answers these are, by name."""
         return sorted({answer.model for answer in self._known.values()})
 
     def get(self, key: str) -> RecordedAnswer | None:
-        """The answer that was recorded under a key."""
+        """The recorded answer with a key."""
         return self._known.get(key)
 
     @contextmanager
     def recording(self) -> Iterator[Callable[[RecordedAnswer], None]]:
-        """What keeps one more answer, in the file at once: whatever happens to the process, it is there.
+        """Yields a function that adds an answer to the file at once, so that it survives the process.
 
         Raises StoreBusyError while another process records into the file, StoreUnavailableError when it cannot be
         written, StoreFullError when there is no space left.
@@ -110,7 +111,7 @@ class Recording:
             os.close(descriptor)
 
     def _take(self, line: bytes) -> bool:
-        """Take in a line; False for one that nobody could have recorded, whole or in part."""
+        """Add a line; False for one that is no record of ours, not even a cut one."""
         try:
             if msgspec.json.decode(line, type=_Line).v != FORMAT:
                 self.foreign += 1
@@ -141,23 +142,22 @@ class Recording:
         return StoreUnavailableError(f"{self.path} cannot be written: {error.strerror}.", hint="Name another file.")
 
 
+@dataclass(eq=False, slots=True)
 class RecordedJudge:
-    """A ``Judge`` of a ``model`` that says what was recorded; nothing is asked.
+    """A ``Judge`` of a ``model`` that replays recorded answers; nothing is asked.
 
-    What was said later than after ``patience`` seconds, and what was not recorded, is a TimeoutError: so the gate does
-    what it does about a judge that is late. ``told`` holds the answers in the order of the questions, None where there
-    is none; ``questions`` all their keys; ``missing`` the prompts without an answer, by key, ``unclear`` those whose
-    answer said neither yes nor no.
+    An answer that took longer than ``patience`` seconds, or is not recorded, is a TimeoutError, so the gate treats it
+    like a late judge. ``told`` holds the answers in the order of the questions, None for a missing one; ``questions``
+    all keys; ``missing`` the prompts without an answer, by key; ``unclear`` those whose answer said neither yes nor no.
     """
 
-    def __init__(self, answers: Recording, model: str, patience: float) -> None:
-        self.model: str = model
-        self.patience: float = patience
-        self.told: list[RecordedAnswer | None] = []
-        self.questions: set[str] = set()
-        self.missing: dict[str, Prompt] = {}
-        self.unclear: dict[str, Prompt] = {}
-        self._answers: Recording = answers
+    _answers: Recording
+    model: str
+    patience: float
+    told: list[RecordedAnswer | None] = field(default_factory=list, init=False)
+    questions: set[str] = field(default_factory=set, init=False)
+    missing: dict[str, Prompt] = field(default_factory=dict, init=False)
+    unclear: dict[str, Prompt] = field(default_factory=dict, init=False)
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
         key = key_of(prompt, self.model)
@@ -176,7 +176,7 @@ class RecordedJudge:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Lines that say something; what is longer than any of ours comes in pieces."""
+    """Lines that are not blank; a line longer than any of ours comes in pieces."""
     with os.fdopen(to_read(str(path.resolve())), "rb") as file:
         while line := file.readline(_LONGEST_LINE):
             if stripped := line.strip():
@@ -184,6 +184,6 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _is_cut(descriptor: int) -> bool:
-    """True when the last line has no end: its writer lost its power, or somebody wrote by hand."""
+    """True when the last line has no newline: its writer lost power, or somebody edited the file by hand."""
     size = os.fstat(descriptor).st_size
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"

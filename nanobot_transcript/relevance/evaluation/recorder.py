@@ -1,4 +1,4 @@
-"""Asks a judge what is not recorded yet, a few questions at once, and keeps each answer as soon as it is there."""
+"""Asks a judge whatever is not recorded yet, a few questions at a time, and saves each answer immediately."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -13,9 +13,9 @@ from nanobot_transcript.relevance.openai_judge import Reply
 __all__ = ["AT_ONCE", "IN_A_ROW", "Recorded", "Respondent", "record"]
 
 AT_ONCE: Final = 4
-"""Questions: about as many as the bots of a group ask about one message."""
+"""Questions at a time: about as many as the bots of a group ask about one message."""
 IN_A_ROW: Final = 5
-"""Questions that fail one after the other before nothing more is asked."""
+"""So many failures in a row end the recording."""
 _SHOWN: Final = 300
 _HINT: Final = (
     "What was recorded is kept, and the same command continues where it stopped. "
@@ -24,19 +24,19 @@ _HINT: Final = (
 
 
 class Respondent(Protocol):
-    """Whom the questions go to."""
+    """Answers the questions."""
 
     model: str
 
     async def reply(self, prompt: Prompt, /) -> Reply:
-        """The answer to one question. May raise anything; that question has failed."""
+        """The answer to one question. May raise anything; then that question has failed."""
         ...
 
 
 @dataclass(slots=True)
 class Recorded:
-    """How many questions were ``answered``, how many of these answers were ``unclear``, and how many questions
-    ``failed``. ``example`` is the beginning of the first unclear answer, ``why`` what the last failure said.
+    """How many questions were ``answered``, how many answers were ``unclear``, and how many questions ``failed``.
+    ``example`` is the beginning of the first unclear answer, ``why`` the last failure.
     """
 
     answered: int = 0
@@ -46,7 +46,7 @@ class Recorded:
     why: str = ""
 
     def answer(self, key: str, model: str, reply: Reply, seconds: float) -> RecordedAnswer:
-        """Count a reply, and make of it what is kept."""
+        """Count a reply, and return it in the form that is saved."""
         respond = verdict(reply.text)
         self.answered += 1
         if respond is None:
@@ -61,7 +61,7 @@ class Recorded:
 
 
 _Asking: TypeAlias = dict[asyncio.Task[tuple[Reply, float]], str]
-"""What is on its way, with the keys of the answers."""
+"""Running questions, with the keys of their answers."""
 
 
 async def record(
@@ -70,10 +70,10 @@ async def record(
     keep: Callable[[RecordedAnswer], None],
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Recorded:
-    """Ask ``questions``, by the keys of their answers, and ``keep`` each answer.
+    """Ask ``questions``, given by the keys of their answers, and ``keep`` each answer.
 
-    ``progress`` gets questions done and in all. Raises ResponderError when several questions in a row failed, and
-    whatever ``keep`` raises; questions that are on their way are given up then, as they are when this is cancelled.
+    ``progress`` gets questions done and in total. Raises ResponderError when several questions in a row failed, and
+    whatever ``keep`` raises; then, as when this is cancelled, running questions are abandoned.
     """
     made, waiting, in_a_row = Recorded(), iter(questions.items()), 0
     asking: _Asking = {}
@@ -102,14 +102,14 @@ async def record(
 
 
 def _begin(asking: _Asking, waiting: Iterator[tuple[str, Prompt]], endpoint: Respondent) -> None:
-    """Ask as many more as may be asked at once."""
+    """Ask as many more as may be asked at a time."""
     while len(asking) < AT_ONCE and (question := next(waiting, None)) is not None:
         key, prompt = question
         asking[asyncio.create_task(_timed(endpoint, prompt))] = key
 
 
 async def _timed(endpoint: Respondent, prompt: Prompt) -> tuple[Reply, float]:
-    """What the endpoint says, and how many seconds it took."""
+    """The endpoint's answer, and how many seconds it took."""
     clock = asyncio.get_running_loop().time
     began = clock()
     reply = await endpoint.reply(prompt)

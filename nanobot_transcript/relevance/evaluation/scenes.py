@@ -1,8 +1,8 @@
 """Reads everyday scenes: short pieces of group chats with several bots, and who is expected to answer each line.
 
-A file is one group, in YAML: its ``bots`` with descriptions, its ``people``, and ``scenes`` in the order of time. A
-line says who wrote what, how many seconds after the line before, and ``expect``: ``nobody``, a list of bots that should
-each answer, ``{one_of: [...]}`` where exactly one of them should, or ``unclear``, which is not judged.
+A file is one group, in YAML: its ``bots`` with descriptions, its ``people``, and ``scenes`` in order of time. A line
+says who wrote what, how many seconds after the line before, and ``expect``: ``nobody``, a list of bots that should each
+answer, ``{one_of: [...]}`` when exactly one of them should, or ``unclear``, which is not judged.
 """
 
 import re
@@ -29,7 +29,7 @@ KINDS: Final = (
     "people",
     "announcement",
 )
-"""What a line of a person can be, in the order of the report."""
+"""The kinds of lines of a person, in the order of the report."""
 
 _FORM: Final = "docs/en/gate.md describes the files."
 _BETWEEN_SCENES: Final = 6 * 3600
@@ -69,18 +69,18 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Expected(NamedTuple):
-    """Who is to answer: each of ``bots``, or with ``one`` exactly one of them. No bots: nobody."""
+    """Who should answer: each of ``bots``, or with ``one`` exactly one of them. No bots: nobody."""
 
     bots: frozenset[str]
     one: bool = False
 
     def is_met(self, answered: frozenset[str]) -> bool:
-        """True when those who answered are those who were to answer."""
+        """True when those who answered are those who should."""
         return len(answered) == 1 and answered <= self.bots if self.one else answered == self.bots
 
 
 class Group(NamedTuple):
-    """A group and its scenes, as a transcript holds them. ``expected`` and ``kind`` are by message id."""
+    """A group and its scenes, as entries of a transcript. ``expected`` and ``kind`` are by message id."""
 
     name: str
     language: str
@@ -122,7 +122,9 @@ def read_groups(folder: Path) -> list[Group]:
 
 
 def labelled_lines(group: Group, *, warm: bool) -> Iterator[LabelledLine]:
-    """The judged lines of a group. ``warm``: after the scenes before, hours ago; else each scene is the first ever."""
+    """The judged lines of a group. ``warm``: after the earlier scenes, hours ago; else each scene is the first one
+    ever.
+    """
     earlier: list[Entry] = []
     for scene in group.scenes:
         before = list(earlier) if warm else []
@@ -136,7 +138,7 @@ def labelled_lines(group: Group, *, warm: bool) -> Iterator[LabelledLine]:
 
 
 def _bytes(path: Path) -> bytes:
-    """What a file holds; a pipe would be waited for."""
+    """What a file holds; refuses pipes, which would block."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ImportFormatError(f"{path} is not a file.", hint=_FORM)
     return path.read_bytes()
@@ -154,7 +156,7 @@ def _group(path: Path, data: bytes) -> Group:
 
 
 class _Reader:
-    """Turns a file into a group, and checks what its form alone does not tell."""
+    """Turns a file into a group, and checks what the schema alone cannot."""
 
     def __init__(self, path: Path, read: _File) -> None:
         self._path = path

@@ -13,7 +13,7 @@ _SEED: Final = 7
 
 
 class Counts(NamedTuple):
-    """What a rule did for one message: rightly answered, wrongly answered, wrongly silent."""
+    """What a rule did for one message: answered rightly, answered wrongly, wrongly silent."""
 
     hits: int
     false: int
@@ -44,8 +44,8 @@ def scores(counts: Sequence[Counts]) -> Scores:
 
 
 def interval(counts: Sequence[Counts]) -> tuple[float, float]:
-    """The 95 % bootstrap interval of F1; the same numbers at each call."""
-    telling = [one for one in counts if any(one)]  # the others add nothing to any sum
+    """The 95 % bootstrap interval of F1; deterministic."""
+    telling = [one for one in counts if any(one)]  # the others do not change any sum
     if not telling:
         return 0.0, 0.0
     dice = random.Random(_SEED)

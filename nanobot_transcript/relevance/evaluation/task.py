@@ -1,4 +1,4 @@
-"""The task: for each labelled message, which of the members who spoke lately is it meant for?"""
+"""The task: for each labelled message, which of the recently active members is it for?"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.evaluation.irc import IrcLine, Log
 from nanobot_transcript.relevance.names import whole_word
 
-__all__ = ["WINDOW", "LabelledCase", "as_entry", "cases", "names"]
+__all__ = ["WINDOW", "LabelledCase", "cases", "names"]
 
 WINDOW: Final = 100
 _LEAST_LINES: Final = 2
@@ -17,7 +17,7 @@ _MINUTE: Final = 60_000
 
 
 class LabelledCase(NamedTuple):
-    """A labelled message: its ``history``, whom to decide about, and who of them is meant (``meant``)."""
+    """A labelled message: its ``history``, whom to decide about, and which of them it is for (``meant``)."""
 
     message: Entry
     history: list[Entry]
@@ -27,7 +27,7 @@ class LabelledCase(NamedTuple):
 
 
 def cases(log: Log) -> Iterator[LabelledCase]:
-    """The labelled messages of a log. Members are those who have spoken up to there."""
+    """The labelled messages of a log. Members are those who have spoken so far."""
     entries = [as_entry(log.name, at, line) for at, line in enumerate(log.lines)]
     known: dict[str, AgentProfile] = {}
     members: list[AgentProfile] = []
@@ -49,7 +49,7 @@ def cases(log: Log) -> Iterator[LabelledCase]:
 
 
 def as_entry(log: str, at: int, line: IrcLine | None) -> Entry | None:
-    """A line of a log as a transcript holds it."""
+    """A line of a log as an entry of a transcript."""
     if line is None:
         return None
     return {
@@ -62,5 +62,5 @@ def as_entry(log: str, at: int, line: IrcLine | None) -> Entry | None:
 
 
 def names(text: str, nick: str) -> bool:
-    """True when the nick stands in the text as a whole word: what "mention" means in this task."""
+    """True when the nick is in the text as a whole word: what "mention" means in this task."""
     return whole_word(text.casefold(), nick.casefold()) >= 0

@@ -1,1 +1,1 @@
-"""What stands for an agent's mind: a model endpoint, a command, or a script."""
+"""What answers for an agent: a model endpoint, a command, or a script."""

@@ -1,4 +1,4 @@
-"""Any program as a mind: the prompt on stdin or as an argument, the answer on stdout."""
+"""Any program as a responder: the prompt on stdin or as an argument, the answer on stdout."""
 
 import asyncio
 import codecs
@@ -28,7 +28,7 @@ class CommandOptions:
 
     ``command`` is the program and its arguments; no shell is involved. ``{prompt}`` in an argument is replaced by the
     input, which otherwise is written to stdin. ``input``: ``prompt`` is the whole prompt, ``message`` the bare text of
-    the message, ``json`` one JSON document with both. ``timeout`` in seconds, ``max_output`` in bytes.
+    the message, ``json`` one JSON document with both. ``timeout`` is in seconds, ``max_output`` in bytes.
     """
 
     command: Sequence[str]
@@ -49,12 +49,14 @@ class CommandResponder:
         self._options: CommandOptions = options
 
     def obstacle(self) -> Obstacle | None:
-        """What keeps the program from being started, None when nothing does. Nothing is started to find out."""
+        """Why the program cannot be started, None when it can. Starts nothing to find out."""
         options = self._options
         return obstacle(options.command[0], options.cwd, environment_for(options.inherit, options.env))
 
     async def respond(self, prompt: Prompt) -> AsyncIterator[str]:
-        """See ``Responder``. Raises ResponderError when the command fails, ResponderTimeoutError when it is late."""
+        """See ``Responder``. Raises ResponderError when the command fails, ResponderTimeoutError when it takes too
+        long.
+        """
         deadline = asyncio.get_running_loop().time() + self._options.timeout
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         try:
@@ -112,7 +114,7 @@ def _plain(text: str) -> str:
 
 
 def _filled(argument: str, given: str) -> str:
-    """An argument with the input in it, which must not pass for an option."""
+    """An argument with the input in it, which must not be taken for an option."""
     filled = argument.replace(_BLANK, _plain(given))
     return f" {filled}" if argument.startswith(_BLANK) and filled.startswith("-") else filled
 

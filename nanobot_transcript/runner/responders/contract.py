@@ -1,4 +1,4 @@
-"""What an agent's mind must do, whatever it is."""
+"""What a responder must do."""
 
 from collections.abc import AsyncIterator
 from typing import Protocol
@@ -9,13 +9,13 @@ __all__ = ["Responder"]
 
 
 class Responder(Protocol):
-    """Answers prompts. Several calls may be under way at once, one for each chat."""
+    """Answers prompts. Several calls may run at once, one for each chat."""
 
     def respond(self, prompt: Prompt) -> AsyncIterator[str]:
         """The answer in pieces, as they come; no piece, or only white space, is no answer.
 
-        Raises ResponderError, also after some pieces: then there is no answer. Whoever stops reading closes the
-        iterator, which ends the work behind it.
+        Raises ResponderError, possibly after some pieces: then there is no answer. A caller that stops reading closes
+        the iterator, which ends the work behind it.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The environment a command is started with: what it needs to run, and no secret it was not given."""
+"""The environment of a command: what it needs to run, without secrets it was not given."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible endpoint as a mind; the answer is streamed."""
+"""A model behind an OpenAI-compatible endpoint as a responder; the answer is streamed."""
 
 import asyncio
 import sys
@@ -30,8 +30,8 @@ _HINTS: Final[Mapping[int, str]] = {
 class OpenAIOptions:
     """Which model to ask, and how.
 
-    ``base_url`` None is OpenAI's own. ``timeout``: seconds without a word from the endpoint. ``extra`` goes into the
-    request as it is (``temperature``, ``max_tokens``, …).
+    ``base_url`` None is OpenAI's own. ``timeout``: seconds of silence after which the endpoint is given up. ``extra``
+    is added to the request unchanged (``temperature``, ``max_tokens``, …).
     """
 
     model: str
@@ -43,7 +43,7 @@ class OpenAIOptions:
 
 
 class OpenAIResponder:
-    """Asks a model. The package ``openai`` is imported at the first question."""
+    """Asks a model. The package ``openai`` is imported with the first prompt."""
 
     def __init__(self, options: OpenAIOptions) -> None:
         if not options.model:
@@ -75,7 +75,7 @@ class OpenAIResponder:
         options = self._options
         messages: list[Any] = [{"role": "system", "content": prompt.system}, *prompt.turns]
         async with self._opening:
-            client = await asyncio.to_thread(self._opened)  # the first time it imports for seconds
+            client = await asyncio.to_thread(self._opened)  # the first time, importing takes seconds
         stream = await client.chat.completions.create(
             model=options.model, messages=messages, stream=True, extra_body=dict(options.extra) or None
         )
@@ -116,7 +116,7 @@ def _piece(event: Any) -> str:
 
 @contextmanager
 def _typed(options: OpenAIOptions) -> Iterator[None]:
-    """Whatever goes wrong with the endpoint becomes a ResponderError that says what to look at."""
+    """Turn any failure of the endpoint into a ResponderError that says what to check."""
     try:
         yield
     except ResponderError:
@@ -128,7 +128,7 @@ def _typed(options: OpenAIOptions) -> Iterator[None]:
 
 
 def _library_errors() -> tuple[type[Exception], ...]:
-    """The errors of openai and of the HTTP library below it, which some versions let through while streaming."""
+    """The errors of openai and of its HTTP library, which some versions let through while streaming."""
     kinds: list[type[Exception]] = [_openai().OpenAIError]
     kinds += [sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules]
     return tuple(kinds)

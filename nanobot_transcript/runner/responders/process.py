@@ -1,4 +1,4 @@
-"""One run of a program: its own process group, a deadline, an end that leaves no process behind."""
+"""One run of a program: its own process group, a deadline, and no process left behind."""
 
 import asyncio
 import contextlib
@@ -26,10 +26,10 @@ _LAST_WORDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What to start; no shell looks at ``arguments``.
+    """What to start, without a shell.
 
-    ``stdin`` is written to it, None means no input. More than ``max_output`` bytes on stdout are an error. After
-    ``polite`` seconds SIGKILL follows SIGTERM.
+    ``stdin`` is written to it, None means no input. More than ``max_output`` bytes on stdout are an error. SIGKILL
+    follows SIGTERM after ``polite`` seconds.
     """
 
     arguments: Sequence[str]
@@ -41,7 +41,7 @@ class Run:
 
 
 class _Wire(asyncio.SubprocessProtocol):
-    """What comes from the program. asyncio's own streams would wait for every child that keeps a pipe open."""
+    """What the program writes. asyncio's own streams would wait for every child that keeps a pipe open."""
 
     def __init__(self, run: Run) -> None:
         self._run: Run = run
@@ -83,7 +83,7 @@ class _Wire(asyncio.SubprocessProtocol):
 
 
 class Started:
-    """A program that runs. At the end of the block its whole process group is gone, however the block ended."""
+    """A running program. At the end of the block its whole process group is gone, however the block ended."""
 
     def __init__(self, run: Run) -> None:
         self._run: Run = run
@@ -96,7 +96,7 @@ class Started:
         return " ".join(self._wire.stderr.decode("utf-8", "replace").split())
 
     async def output(self, deadline: float) -> AsyncGenerator[bytes]:
-        """What it writes to stdout, until it ends; a child of it that keeps stdout open is not waited for.
+        """What it writes to stdout, until it ends; does not wait for a child that keeps stdout open.
 
         Raises TimeoutError at ``deadline`` (the loop's time), ResponderError when it writes too much.
         """
@@ -123,11 +123,11 @@ class Started:
                 raise
 
     async def end(self, deadline: float) -> int:
-        """Wait for the exit code; negative is the number of the signal that ended it. Raises TimeoutError."""
+        """Wait for the exit code; a negative one is the number of the signal that ended it. Raises TimeoutError."""
         async with asyncio.timeout_at(deadline):
             await self._wire.exited.wait()
         code = self._running.get_returncode() or 0
-        if code:  # that it ended may be heard before the last that it wrote
+        if code:  # its exit may be reported before the end of its output
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + _LAST_WORDS)):
                     await self._wire.stderr_closed.wait()
@@ -150,9 +150,9 @@ class Started:
                 _signal_group(pid, signal.SIGTERM)
                 await self._exit(self._run.polite)
         finally:
-            _signal_group(pid, signal.SIGKILL)  # also what it started and left behind
+            _signal_group(pid, signal.SIGKILL)  # the group: also children that it left behind
             try:
-                await self._exit(_LAST_WORDS)  # a process in an uninterruptible call outlives even this
+                await self._exit(_LAST_WORDS)  # a process in an uninterruptible system call survives even SIGKILL
             finally:
                 self._running.close()
 

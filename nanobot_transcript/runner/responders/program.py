@@ -1,4 +1,4 @@
-"""Whether a program can be started at all, told in words that a person can act on."""
+"""Checks whether a program can be started, and says what to do if not."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ __all__ = ["Obstacle", "obstacle"]
 
 
 class Obstacle(NamedTuple):
-    """Why a program cannot be started; ``option`` is the setting that is to blame."""
+    """Why a program cannot be started; ``option`` is the setting to change."""
 
     option: Literal["command", "cwd"]
     sentence: str
@@ -18,9 +18,9 @@ class Obstacle(NamedTuple):
 
 
 def obstacle(program: str, cwd: Path | None, env: Mapping[str, str]) -> Obstacle | None:
-    """What keeps ``program`` from being started in ``cwd`` with ``env``; None when nothing does.
+    """Why ``program`` cannot be started in ``cwd`` with ``env``; None when it can.
 
-    A name without a slash is looked for in the ``PATH`` of ``env``, as the system does it.
+    A name without a slash is looked up in the ``PATH`` of ``env``, as the system does.
     """
     if cwd is not None and not cwd.is_dir():
         return Obstacle("cwd", f"There is no directory {cwd}.", "Create it, or correct `cwd` of the responder.")

@@ -1,4 +1,4 @@
-"""A mind that follows a script: for tests, demonstrations and bots that only ever say a few things."""
+"""A responder that follows a script: for tests, demonstrations and bots that only ever say a few things."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ _BLANK: Final = re.compile(r"\{(message|sender)\}")
 
 @dataclass(frozen=True, slots=True)
 class ScriptLine:
-    """What to ``say`` to a message in which ``when`` occurs (upper and lower case alike; empty: to any message).
+    """What to ``say`` to a message that contains ``when`` (ignoring case; empty: any message).
 
     ``{message}`` and ``{sender}`` in ``say`` are replaced.
     """
@@ -31,8 +31,8 @@ class ScriptLine:
 class ScriptedResponder:
     """Follows a script; ``delay`` (seconds) comes before each answer.
 
-    A script is lines, of which the first that fits is said, or answers, which are said in turn and from the beginning
-    again, or a function of the prompt.
+    A script is a list of lines, of which the first that matches is said; or a list of answers, said in turn and then
+    again from the beginning; or a function of the prompt.
     """
 
     def __init__(self, script: Sequence[ScriptLine | str] | Callable[[Prompt], str], *, delay: float = 0.0) -> None:

@@ -1,1 +1,1 @@
-"""PostgreSQL: one database for the processes of many machines. The only room that knows its driver."""
+"""PostgreSQL: one database for processes on many machines. The only room that knows its driver."""

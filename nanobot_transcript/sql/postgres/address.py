@@ -1,4 +1,4 @@
-"""Which database, and what of it: plain values that say where something shared lies."""
+"""The address of a database and of a schema in it, as plain values."""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from nanobot_transcript.errors import ConfigError
 __all__ = ["SCHEMA", "DatabaseAddress", "quoted"]
 
 SCHEMA: Final = "nanobot"
-"""The schema in which everything lies, unless another one is named."""
+"""The default schema."""
 
 _LONGEST_NAME: Final = 63
-"""Bytes of a PostgreSQL identifier; what is longer would be cut off."""
+"""Bytes of a PostgreSQL identifier; a longer one is truncated."""
 
 _USUAL_PORT: Final = "5432"
 _RESERVED: Final = "pg_"
@@ -34,12 +34,12 @@ _NAMED: Final = "Write it at the end of the address, as in postgresql://user:pas
 _DEFAULTS: Final = {
     "application_name": "nanobot-transcript",
     "connect_timeout": 5,
-    # A host that was switched off answers nothing: then the kernel gives up after some 20 s instead of two hours.
+    # A host without power sends no reset: make the kernel give up after some 20 s instead of two hours.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 2,
     "tcp_user_timeout": 20_000,
-    # Of several hosts, the one that takes writes.
+    # Of several hosts, connect to the one that accepts writes.
     "target_session_attrs": "read-write",
 }
 
@@ -48,9 +48,9 @@ _DEFAULTS: Final = {
 class DatabaseAddress:
     """A schema of a PostgreSQL database.
 
-    ``url`` is libpq's (``postgresql://user:secret@host:5432/name``, several hosts included). ``listen_url`` leads past
-    a pooler that hands each transaction another connection: there LISTEN and session locks do not work. ``connections``
-    are those that one process has at most, besides the one for listening. Raises ConfigError for what is none.
+    ``url`` is libpq's (``postgresql://user:secret@host:5432/name``, several hosts included). ``listen_url`` bypasses a
+    pooler that gives each transaction another connection, where LISTEN and session locks do not work. ``connections``
+    is the most that one process opens, besides the one for listening. Raises ConfigError for an invalid address.
     """
 
     url: str = field(repr=False)
@@ -68,13 +68,13 @@ class DatabaseAddress:
 
     @property
     def name(self) -> str:
-        """For a person: without user and password."""
+        """As people write it, without user and password."""
         return f"{_told(self.url)} (schema {self.schema})"
 
     @property
     def address(self) -> str:
-        """The same for all who mean the same database and schema, in whatever order they name its hosts: without user
-        and password, and with the ports that are left out.
+        """The same for all who mean the same database and schema, whatever the order of its hosts: without user and
+        password, with default ports filled in.
         """
         parts = _given(self.url)
         if "service" in parts:
@@ -84,61 +84,63 @@ class DatabaseAddress:
 
     @property
     def user(self) -> str:
-        """Who the server is told that asks."""
+        """The user name for the server."""
         return str((_usual() | _given(self.url)).get("user") or "")
 
     @property
     def password(self) -> str:
-        """As the address has it; empty where it has none."""
+        """The password in the address; empty without one."""
         return str(_given(self.url).get("password") or "")
 
     @property
     def database(self) -> str:
-        """Its name; empty where a service names it."""
+        """The database's name; empty when a service file names it."""
         return str(_given(self.url).get("dbname") or "")
 
     @property
     def direct_name(self) -> str:
-        """The same for where the connection that stays leads."""
+        """``name`` for the permanent connection."""
         return f"{_told(self.listen_url)} ({self.direct_setting})" if self.listen_url and self.pooled else self.name
 
     @property
     def direct_setting(self) -> str:
-        """The setting that says where the connection that stays leads."""
+        """The setting that tells where the permanent connection goes."""
         return "record.listen_url" if self.pooled else "record.url"
 
     @property
     def conninfo(self) -> str:
-        """What libpq is given for connections that do one transaction at a time."""
+        """libpq's connection string for connections that run one transaction at a time."""
         return _with_defaults(self.url)
 
     @property
     def direct_conninfo(self) -> str:
-        """What libpq is given for the one connection that stays."""
+        """libpq's connection string for the permanent connection."""
         return _with_defaults(self.listen_url or self.url)
 
     @property
     def pooled(self) -> bool:
-        """True where a pooler stands between: then nothing may outlast a transaction."""
+        """True when a pooler may be in between: then nothing may outlast a transaction."""
         return self.listen_url is not None and self.listen_url != self.url
 
     @property
     def quoted_schema(self) -> str:
-        """As it stands in SQL."""
+        """The schema, quoted for SQL."""
         return quoted(self.schema)
 
     def channel(self, *names: str) -> str:
-        """The channel on which something of this schema is told: short, and no other's."""
+        """A NOTIFY channel of this schema: short, and different for different names."""
         told = "\0".join((self.schema, *names)).encode("utf-8", "surrogatepass")
         return f"nt_{blake2b(told, digest_size=20).hexdigest()}"
 
     def sql(self, statement: str) -> "LiteralString":
-        """A statement that is written for the schema ``nanobot``, for this one: ``nanobot.chats`` is its ``chats``."""
+        """Adapt a statement written for the schema ``nanobot`` to this one: ``nanobot.chats`` becomes its
+        ``chats``.
+        """
         return _placed(statement, self.quoted_schema)
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in SQL, whatever is in it.
+    """A name, quoted for SQL.
 
     >>> quoted('a"b')
     '"a""b"'
@@ -152,8 +154,8 @@ def _placed(statement: str, quoted_schema: str) -> "LiteralString":
 
 
 def _objection(schema: str) -> str:
-    """Why it cannot be the name of a schema: also what the server reserves, and what means something to the driver or
-    in a function's body. Empty when it can.
+    """Why it cannot be the name of a schema, including names reserved by the server and characters with a meaning for
+    the driver or in a function body. Empty when it can.
     """
     size = len(schema.encode("utf-8", "surrogatepass"))
     if size > _LONGEST_NAME:
@@ -169,8 +171,8 @@ def _objection(schema: str) -> str:
 
 
 def _require(url: str, setting: str) -> None:
-    """Raise ConfigError for what is no address, or leaves open which database. Nothing of it is repeated, which libpq
-    does: any of it may be the password.
+    """Raise ConfigError for an invalid address, or one that does not tell which database. The error repeats nothing of
+    it, as libpq would: any part may be the password.
     """
     parts = _understood(url)
     if parts is None or _is_torn(parts):
@@ -180,7 +182,7 @@ def _require(url: str, setting: str) -> None:
 
 
 def _spelled(url: str) -> str:
-    """libpq takes a scheme in capitals for something else."""
+    """libpq does not recognise a scheme in capitals."""
     scheme, separator, rest = url.partition("://")
     return f"{scheme.lower()}{separator}{rest}" if separator else url
 
@@ -207,7 +209,7 @@ def _ways(parts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _usual() -> dict[str, Any]:
-    """What libpq takes for what an address leaves out: the variables PGHOST, PGPORT and PGUSER."""
+    """What libpq uses for missing parts of an address: the variables PGHOST, PGPORT and PGUSER."""
     given = {option.keyword.decode(): option.val for option in Conninfo.get_defaults()}
     return {name: value.decode() for name in ("host", "port", "user") if (value := given.get(name))}
 
@@ -220,7 +222,9 @@ def _understood(url: str) -> dict[str, Any] | None:
 
 
 def _is_torn(parts: dict[str, Any]) -> bool:
-    """True where the end of a password passes for something else, because its characters were written as they are."""
+    """True when the end of a password was parsed as something else, because its special characters were not
+    percent-encoded.
+    """
     host, port, name = (str(parts.get(part) or "") for part in ("host", "port", "dbname"))
     return "@" in host + name or not all(map(_is_a_port, port.split(",")))
 

@@ -1,8 +1,8 @@
-"""One change of a room's database, made once, also where the connection breaks while it is being kept.
+"""One change of a room's database, made exactly once even when the connection breaks during COMMIT.
 
-Each change leaves a token in the table ``changes``, which holds those of the last ones. Who was cut off before the
-server said what became of a change looks for its token on another connection. The status of its transaction would not
-do: a server that crashed, or took over from another one, may have given the same number to another transaction.
+Each change leaves a token in the table ``changes``, which keeps the latest ones. If the connection breaks before the
+server has confirmed a commit, the change looks for its token on another connection. The status of the transaction id
+would not do: a server that crashed or was promoted may have given the same id to another transaction.
 """
 
 import secrets
@@ -25,17 +25,17 @@ _T = TypeVar("_T")
 
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _REMEMBERED: Final = 4096
-"""So many of the last changes can be told to have been kept, at least."""
+"""At least so many of the latest tokens are kept."""
 _FORGETS: Final = 64
-"""One change in so many removes the tokens that are too old."""
+"""One in so many changes removes the tokens that are too old."""
 _ASKED_FOR: Final = 45.0
-"""Seconds in which it is worth asking whether a change was kept: longer than a failover takes."""
+"""Seconds for which to ask whether a change was committed; longer than a failover takes."""
 
 
 class Ledger(NamedTuple):
     """Where the changes of the database ``name`` are counted and noted: in the tables ``databases`` and ``changes`` of
-    the ``schema`` (quoted) at a ``place`` (for a person). ``lock`` is the number of the lock under which it is changed,
-    ``wait`` how many seconds to wait for that.
+    the (quoted) ``schema`` at a ``place`` (as people write it). ``lock`` is the number of the advisory lock that
+    serialises changes, ``wait`` how many seconds to wait for it.
     """
 
     place: str
@@ -46,7 +46,7 @@ class Ledger(NamedTuple):
 
     @property
     def opening(self) -> Sequence[str]:
-        """What goes before a change. The last statement tells how many there were."""
+        """The statements before a change. The last one returns how many changes there were."""
         return (
             _BEGIN,
             f"SET LOCAL lock_timeout = {max(1, int(self.wait * 1000))}",
@@ -55,12 +55,12 @@ class Ledger(NamedTuple):
         )
 
     def looking(self, token: int) -> str:
-        """What tells how many changes there were (``changes``), and whether one left this token (``kept``)."""
+        """Asks how many changes there were (``changes``), and whether one left this token (``kept``)."""
         found = f"SELECT FROM {self.schema}.changes WHERE name = '{self.name}' AND token = {token}"
         return f"SELECT changes, EXISTS ({found}) AS kept {self._row}"
 
     def noting(self, token: int) -> Iterator[str]:
-        """What notes one more."""
+        """The statements that note one more change."""
         counted = (
             f"UPDATE {self.schema}.databases SET changes = changes + 1 WHERE name = '{self.name}' RETURNING changes"
         )
@@ -78,8 +78,8 @@ class Ledger(NamedTuple):
 
 
 class _Sent(NamedTuple):
-    """A change that the server was told to keep, and has not said that it did. ``changes`` is how many there had been
-    before, ``until`` (``time.monotonic``) when it is given up.
+    """A change whose COMMIT was sent but not confirmed. ``changes`` is how many there were before it, ``until``
+    (``time.monotonic``) when to give up.
     """
 
     result: Any
@@ -89,27 +89,27 @@ class _Sent(NamedTuple):
 
 
 class RoomChange(Generic[_T]):
-    """``work`` as one transaction, to be made on one connection after the other until it is done or fails by itself."""
+    """``work`` as one transaction, run on one connection after another until it is done or fails by itself."""
 
     def __init__(self, ledger: Ledger, work: Callable[[Sql], _T]) -> None:
         self.is_kept: bool = False
-        """Whether it is known that something was changed, and stands."""
+        """True when something was changed and is known to be committed."""
         self._ledger: Ledger = ledger
         self._work: Callable[[Sql], _T] = work
         self._sent: _Sent | None = None
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether it may have been kept, and nobody knows."""
+        """True when it may have been committed, and nobody knows."""
         return self._sent is not None
 
     @property
     def is_given_up(self) -> bool:
-        """Whether it was in doubt for too long."""
+        """True when it was in doubt for too long."""
         return self._sent is not None and time.monotonic() > self._sent.until
 
     def make(self, connection: Connection, statements: Statements) -> _T:
-        """What the work gives. ``statements`` begin with the ``opening`` of the ledger."""
+        """The result of the work. ``statements`` begin with the ``opening`` of the ledger."""
         try:
             if self._sent is not None and self._was_kept(self._sent, statements):
                 return self._sent.result
@@ -124,7 +124,7 @@ class RoomChange(Generic[_T]):
             roll_back(connection)
 
     def unknown(self) -> StoreUnavailableError:
-        """What to say when nobody will know any more."""
+        """The error when the outcome will never be known."""
         self._sent = None
         return StoreUnavailableError(
             f"{self._ledger.place}: the connection broke while something was being kept.",
@@ -134,10 +134,12 @@ class RoomChange(Generic[_T]):
     def _keep(self, result: _T, statements: Statements) -> None:
         before = statements.answer_before
         token, changes = secrets.randbits(63), before["changes"] if before is not None else 0
+        # Set before COMMIT is sent: if the connection breaks from here on, only the token can tell the outcome.
         self._sent = _Sent(result, token, changes, time.monotonic() + _ASKED_FOR)
         try:
             told = statements.finish(*self._ledger.noting(token), "COMMIT")
         except psycopg.Error as error:
+            # The server answered: it has rolled back, so nothing is in doubt.
             if not is_lost(error):
                 self._sent = None
             raise
@@ -147,16 +149,19 @@ class RoomChange(Generic[_T]):
         self.is_kept = True
 
     def _was_kept(self, sent: _Sent, statements: Statements) -> bool:
-        """Its transaction is over, one way or the other: it had the lock."""
+        """Taking the lock in ``opening`` means that the earlier transaction has ended: so the token tells its outcome
+        for certain.
+        """
         row = statements.ask(self._ledger.looking(sent.token))
         self.is_kept = row is not None and bool(row["kept"])
+        # After so many other changes a token that is missing may have been removed.
         if not self.is_kept and (row is None or row["changes"] - sent.changes > _REMEMBERED):
             raise self.unknown()
         return self.is_kept
 
 
 def roll_back(connection: Connection) -> None:
-    """End what is under way, as far as the connection still stands."""
+    """Roll back what is under way, if the connection still works."""
     if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""The server's clock: hosts that share a database may disagree about the time, and it decides."""
+"""The server's clock decides, because hosts that share a database may disagree about the time."""
 
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -11,24 +11,27 @@ if TYPE_CHECKING:
 
     import psycopg
 
-__all__ = ["ServerClock"]
+__all__ = ["NOW", "ServerClock"]
 
 _EVERY: Final = 30.0
-"""Seconds between two looks at the server's clock; in between, time goes on here as it does there."""
+"""Seconds between two looks at the server's clock; in between, the local steady clock is added."""
 _STALE: Final = 60.0
-"""Seconds after which the last look is too old. Longer than ``_EVERY``: a caller that was lent a connection a moment
-ago, within a transaction, must not ask for another one.
+"""Seconds after which the last look is too old. Longer than ``_EVERY``, so that a caller that holds a connection within
+a transaction never has to ask for a second one.
 """
 
-_NOW: Final = "SELECT extract(epoch FROM clock_timestamp())::float8"
-_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # goes on while the machine sleeps
+NOW: Final = "extract(epoch FROM clock_timestamp())::float8"
+"""Seconds since 1970 by the server's clock, as SQL; unlike ``now()`` it goes on within a transaction."""
+
+_ASK: Final = f"SELECT {NOW}"
+_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # also counts while the machine sleeps
 
 
 class ServerClock:
     """Seconds since 1970 by the clock of a server. For any thread. Raises StoreError kinds.
 
-    The engine looks at it on the connections it lends out, so that a caller within a transaction needs no second one;
-    ``borrow`` is for callers that have none.
+    The engine calls ``look`` on connections it lends out, so that a caller within a transaction needs no second one;
+    ``borrow`` is for callers without a connection.
     """
 
     def __init__(self, borrow: "Callable[[], AbstractContextManager[psycopg.Connection[Any]]]") -> None:
@@ -41,24 +44,24 @@ class ServerClock:
             try:
                 with self._borrow():
                     pass
-            except StoreBusyError:  # all are in use, maybe by the caller: what was seen last is still good
+            except StoreBusyError:  # all are in use, perhaps by the caller: the last look is still good enough
                 if self._looked is None:
                     raise
                 self._looked = time.clock_gettime(_STEADY) - _STALE + _EVERY
         return time.clock_gettime(_STEADY) + self._ahead
 
     def forget(self) -> None:
-        """The server may be another one from now on."""
+        """It may be another server from now on."""
         self._looked = None
 
     def look(self, connection: "psycopg.Connection[Any]") -> None:
-        """See how far the server's clock is ahead of the one here, right to half of the way there and back; not when
-        that was seen a moment ago.
+        """Measure how far the server's clock is ahead, accurate to half of the round trip. Does nothing shortly after
+        the last look.
         """
         if not self._is_older_than(_EVERY):
             return
         before = time.clock_gettime(_STEADY)
-        row = connection.execute(_NOW).fetchone()
+        row = connection.execute(_ASK).fetchone()
         after = time.clock_gettime(_STEADY)
         assert row is not None
         self._ahead, self._looked = float(row[0]) - (before + after) / 2, after

@@ -1,8 +1,8 @@
 """A room's database in PostgreSQL: the same statements as in SQLite, over the connections of an engine.
 
-One writes at a time, as in SQLite: rooms look something up and then write what follows from it, and number what they
-write in the order in which others see it. A lock that PostgreSQL frees with the transaction, one for each database of
-rooms, keeps it so for all processes. Nobody who reads waits for it.
+One writer at a time, as in SQLite: rooms read something and then write what follows from it, and assign numbers in the
+order in which others see them. An advisory lock per database, which PostgreSQL frees with the transaction, ensures that
+for all processes. Readers do not wait for it.
 """
 
 import time
@@ -35,11 +35,11 @@ _TABLES: Final = f"SELECT c.relname FROM {_OWN}"
 _SIZE: Final = f"SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM {_OWN}"
 _LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _PAUSE: Final = 0.5
-"""Seconds between two questions whether a change was kept."""
+"""Seconds between two queries whether a change was committed."""
 
 
 class PostgresDatabase:
-    """``Database`` called ``name`` (letters) at an engine's place. ``busy`` bounds (seconds) the wait for another
+    """``Database`` called ``name`` (letters) at an engine's place. ``busy`` (seconds) bounds the wait for another
     process's transaction.
     """
 
@@ -77,13 +77,14 @@ class PostgresDatabase:
         return self._engine.read(self._part, looking, missing)
 
     def write(self, work: Callable[[Sql], _T]) -> _T:
-        """See ``Database.write``: on the server's disk when this returns. Where the connection breaks, ``work`` begins
-        again, unless its change was kept: that is asked for as long as a failover takes.
+        """See ``Database.write``: on the server's disk when this returns. When the connection breaks, ``work`` runs
+        again unless its change was committed, which is asked for as long as a failover may take.
         """
         change, opening = RoomChange(self._ledger, work), self._ledger.opening
         while True:
             try:
-                # Who waits for the lock has a connection; others of this process must not use up all of them.
+                # Waiting for the lock takes up a connection: let one thread wait, or this process soon has no
+                # connection left.
                 with self._engine.turn(self._ledger.name, self._ledger.wait):
                     result = self._engine.write(
                         self._part, lambda at: change.make(at, self._statements(at, opening)), again=True
@@ -109,7 +110,7 @@ class PostgresDatabase:
         return None if found is None else found[0]
 
     def size(self) -> int:
-        """See ``Database.size``: of the tables with their indexes."""
+        """See ``Database.size``: tables and indexes."""
 
         def work(connection: Connection) -> int:
             row = connection.execute(_SIZE, self._place).fetchone()
@@ -118,7 +119,7 @@ class PostgresDatabase:
         return self._engine.read(self._part, work, 0)
 
     def damage(self) -> str:
-        """See ``Database.damage``. PostgreSQL looks after its own disk; here, each table is read from."""
+        """See ``Database.damage``. PostgreSQL takes care of its own disk; this only reads from each table."""
 
         def work(connection: Connection) -> str:
             for table in self._tables(connection):
@@ -128,7 +129,9 @@ class PostgresDatabase:
         return self._engine.read(self._part, work, "")
 
     def settle(self) -> None:
-        """See ``Database.settle``: what was removed leaves the tables. It stays in the WAL until that is used anew."""
+        """See ``Database.settle``: VACUUM removes the data from the tables. It stays in the WAL until that is
+        recycled.
+        """
 
         def work(connection: Connection) -> None:
             connection.execute(f"VACUUM {', '.join(self._tables(connection))}".encode())
@@ -145,6 +148,6 @@ class PostgresDatabase:
         return self._engine.read(self._part, lambda connection: connection.execute(self._state).fetchone(), None)
 
     def _tables(self, connection: Connection) -> list[str]:
-        """Those that there are: some were given other names by later versions."""
+        """The existing tables; later versions have renamed some."""
         rows = connection.execute(_TABLES, self._place)
         return sorted(f"{self._names.schema}.{row[0]}" for row in rows)

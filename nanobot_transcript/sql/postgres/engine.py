@@ -1,4 +1,4 @@
-"""The connections of one process to a database, and what goes wrong with them as errors of ours."""
+"""The connections of one process to a database; driver errors become our own."""
 
 import logging
 import os
@@ -29,25 +29,25 @@ __all__ = ["Connection", "Engine"]
 _T = TypeVar("_T")
 
 Connection = psycopg.Connection[Any]
-"""In autocommit; a work that needs a transaction begins one."""
+"""In autocommit; work that needs a transaction begins one."""
 
 _PATIENCE: Final = 5.0
 """Seconds that a call waits for a connection while all are in use."""
 _GLANCE: Final = 0.05
-"""Seconds between two looks at whether the pool was refused a connection meanwhile: it tells nobody who waits."""
+"""Seconds between two checks whether the pool was refused a connection, which it does not tell waiting callers."""
 _GIVES_UP: Final = 0.1
-"""Seconds after which the pool tries no longer to connect; the next call begins anew."""
+"""Seconds after which the pool stops trying to connect; the next call starts again."""
 _KNOWN_DOWN: Final = 1.0
-"""Seconds in which nobody asks again after the database could not be reached."""
+"""Seconds without another attempt after the database could not be reached."""
 _IDLE: Final = 300.0
 _TRUSTED: Final = 5.0
-"""Seconds in which nobody asks again for the version of the tables, which a newer installation may have changed."""
+"""Seconds between two checks of the tables' version, which a newer installation may change."""
 _GRACE: Final = 5.0
-"""Seconds that a work which is under way has to come to its end after ``close``."""
+"""Seconds for running work to finish after ``close``."""
 
 
 class Engine:
-    """The database at ``place`` for this process. For any thread, and after a fork; connects when it is first asked.
+    """The database at ``place`` for this process. For any thread, and after a fork; connects on first use.
 
     ``parts`` are what has tables there. All calls wait for the network and raise StoreError kinds.
     """
@@ -60,19 +60,19 @@ class Engine:
         self._pool: ConnectionPool[Connection] | None = None
         self._of_parents: list[object] = []
         self._ready: dict[str, float] = {}
-        """The parts whose tables are there in the present version, and when (``time.monotonic``) that was seen."""
+        """The parts whose tables have the current version, and when (``time.monotonic``) that was checked."""
         self._refused: tuple[float, psycopg.Error] | None = None
         self.outage: Outage = Outage()
         self._connecting: int = 0
         self._lost: float = 0.0
-        """When a connection was lost; others that were made before may be so, too."""
+        """When a connection was last lost; older ones may be lost as well."""
         self._lent: dict[int, Connection] = {}
         self._turns: dict[str, TurnLock] = {}
         _engines.add(self)
 
     def read(self, part: TableSet, work: Callable[[Connection], _T], missing: _T) -> _T:
-        """What ``work`` finds; ``missing`` where there are no tables yet. A connection that was lost is replaced, and
-        ``work`` begins anew once.
+        """The result of ``work``; ``missing`` when there are no tables yet. A lost connection is replaced, and ``work``
+        runs again once.
         """
         try:
             return self._reading(part, work, missing)
@@ -80,8 +80,8 @@ class Engine:
             return self._reading(part, work, missing)
 
     def write(self, part: TableSet, work: Callable[[Connection], _T], *, again: bool = False) -> _T:
-        """What ``work`` gives; the tables are made before. With ``again``, a ``work`` that does no harm when it is done
-        twice begins anew once when the connection is lost; else nobody knows whether it was done.
+        """The result of ``work``; tables are created first. With ``again``, for ``work`` that may be done twice, it
+        runs again once when the connection is lost; otherwise nobody knows whether it was done.
         """
         try:
             return self._writing(part, work)
@@ -92,13 +92,13 @@ class Engine:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection for as long as the ``with`` lasts; errors of the driver come out as StoreError kinds."""
+        """A connection for the duration of the ``with``; driver errors become StoreError kinds."""
         with self._errors(), self._borrowed() as connection:
             yield connection
 
     @contextmanager
     def turn(self, name: str, max_wait: float) -> Iterator[None]:
-        """One thread of this process after the other. Raises StoreBusyError when its turn has not come within
+        """One thread of this process at a time, in order. Raises StoreBusyError when its turn has not come within
         ``max_wait`` seconds.
         """
         with self._mutex:
@@ -112,10 +112,10 @@ class Engine:
 
     @contextmanager
     def alone(self, work: str, max_wait: float) -> Iterator[None]:
-        """Keep other processes from the same ``work`` (for a person: "moving posts") meanwhile, on a connection of its
-        own. A pooler may stand between: the lock is one of a transaction.
+        """Keep other processes from the same ``work`` (as people call it: "moving posts"), with a lock on a separate
+        connection. It is a transaction's lock, because a pooler may be in between.
 
-        Raises StoreBusyError when another one has been at it for ``max_wait`` seconds.
+        Raises StoreBusyError when another process has held it for ``max_wait`` seconds.
         """
         number = lock_number(f"nanobot-transcript {work} {self.place.schema}")
         with self._errors(), psycopg.Connection.connect(self.place.conninfo) as connection:
@@ -129,19 +129,17 @@ class Engine:
             yield
 
     def exists(self, part: TableSet) -> bool:
-        """Whether the tables of a part are there."""
+        """True when the tables of a part exist."""
         return self.read(part, lambda _: True, missing=False)
 
     def writable(self) -> bool:
-        """Whether the server takes writes: no standby does."""
+        """True when the server accepts writes; a standby does not."""
         with self.connection() as connection:
             row = connection.execute("SELECT NOT pg_is_in_recovery()").fetchone()
             return row is not None and row[0]
 
     def close(self) -> None:
-        """Release the connections; they are opened again when they are needed. What is under way has some seconds to
-        come to its end.
-        """
+        """Release the connections; they open again when needed. Running work has a few seconds to finish."""
         with self._mutex:
             pool, self._pool = self._pool, None
             lent = dict(self._lent)
@@ -154,7 +152,7 @@ class Engine:
             timer.start()
 
     def after_fork(self) -> None:
-        """In a forked child: the connections are the parent's, and not even to be closed here."""
+        """In a forked child: the connections are the parent's, and must not even be closed here."""
         self._mutex = threading.RLock()
         if self._pool is not None:
             self._of_parents.append(self._pool)
@@ -183,11 +181,11 @@ class Engine:
             except psycopg.Error as error:
                 if not is_missing(error) or self._found(connection, part) == len(part.steps):
                     raise
-                self._make_ready(connection, part)  # somebody has removed the schema
+                self._make_ready(connection, part)  # somebody has dropped the schema
                 return work(connection)
 
     def _is_there(self, connection: Connection, part: TableSet) -> bool:
-        """Whether a part has tables, brought to the present version; what is newer is read as well as it can be."""
+        """True when a part has tables; migrates older ones, and reads newer ones as well as it can."""
         if part.name in self._ready:
             return True
         found = self._found(connection, part)
@@ -205,7 +203,7 @@ class Engine:
             self._ready[part.name] = time.monotonic()
 
     def _found(self, connection: Connection, part: TableSet) -> int | None:
-        """The version of a part that lies there."""
+        """The version of a part's tables; None when there are none."""
         found = version(connection, part, self.place)
         if found == len(part.steps):
             self._ready[part.name] = time.monotonic()
@@ -242,7 +240,7 @@ class Engine:
                 self._lost = time.monotonic()
                 self.clock.forget()
                 connection.close()
-            pool.putconn(connection)  # which rolls back what is left open, and drops what is closed
+            pool.putconn(connection)  # rolls back an open transaction, and discards a closed connection
 
     def _take(self) -> tuple[Connection, ConnectionPool[Connection]]:
         began = time.monotonic()
@@ -255,9 +253,9 @@ class Engine:
                 connection = pool.getconn(_GLANCE)
             except PoolTimeout as error:
                 refused = self._refused_since(began)
-                # One that others have now may come back: there can be too many connections for one more.
+                # The server may refuse one more connection, but one that is lent out now may come back.
                 if time.monotonic() - began > (_PATIENCE if self._lent or not refused else 0):
-                    raise (refused or self._not_had()) from error
+                    raise (refused or self._no_connection()) from error
                 continue
             except PoolClosed:
                 pool = self._opened()
@@ -265,7 +263,7 @@ class Engine:
             if self._stands(connection):
                 return connection, pool
             self.clock.forget()
-            connection.close()  # the server has ended it while nobody used it
+            connection.close()  # the server closed it while it was idle
             pool.putconn(connection)
 
     def _stands(self, connection: Connection) -> bool:
@@ -273,18 +271,18 @@ class Engine:
         return connection.pgconn.status == psycopg.pq.ConnStatus.OK and made_at > self._lost and _is_quiet(connection)
 
     def _refused_since(self, moment: float) -> StoreError | None:
-        """Why the server did not take a connection, where it refused one since then."""
+        """Why the server refused a connection, if it did since that moment."""
         refused = self._refused
         return typed(refused[1], self.place) if refused is not None and refused[0] >= moment else None
 
-    def _not_had(self) -> StoreError:
-        """What to say when there was no connection in time, and none was refused."""
+    def _no_connection(self) -> StoreError:
+        """The error when no connection came in time, and none was refused."""
         if self._connecting:
             return AwayError(f"{self.place.name} does not answer.", hint=LOOK)
         return StoreBusyError(f"{self.place.name}: all connections of this process are in use.", hint=AGAIN)
 
     def _hang_up(self, lent: dict[int, Connection]) -> None:
-        """Free who still waits for an answer on one of these connections: a server that stands still gives none."""
+        """Free threads that still wait for an answer on these connections: a hanging server gives none."""
         with self._mutex:
             for number, connection in lent.items():
                 if self._lent.get(number) is connection:
@@ -296,7 +294,8 @@ class Engine:
                 self._pool = ConnectionPool(
                     self.place.conninfo,
                     connection_class=self._connection_class(),
-                    # A pooler may give each transaction another server, which knows nothing of prepared statements.
+                    # A pooler may run each transaction on another server process, which does not know our prepared
+                    # statements.
                     kwargs={"autocommit": True, "prepare_threshold": None if self.place.pooled else 3},
                     min_size=0,
                     max_size=self.place.connections,
@@ -308,7 +307,7 @@ class Engine:
             return self._pool
 
     def _connection_class(self) -> type[Connection]:
-        """One that tells why no connection can be had: the pool keeps that to its log."""
+        """A connection class that remembers why connecting failed, because the pool only logs it."""
         engine = self
 
         class Told(psycopg.Connection[Any]):
@@ -319,7 +318,7 @@ class Engine:
                 engine._connecting += 1
                 try:
                     made = super().connect(*args, **kwargs)
-                    engine._get_to_know(made)
+                    engine._check_server(made)
                 except psycopg.Error as error:
                     engine._refused = time.monotonic(), error
                     if isinstance(found := typed(error, engine.place), AwayError):
@@ -333,7 +332,7 @@ class Engine:
 
         return Told
 
-    def _get_to_know(self, connection: Connection) -> None:
+    def _check_server(self, connection: Connection) -> None:
         try:
             if not self.place.pooled and is_passed_on(connection):
                 connection.prepare_threshold = None
@@ -343,17 +342,17 @@ class Engine:
 
 
 class _LostError(AwayError):
-    """The connection broke in the middle."""
+    """The connection broke during work."""
 
 
 def _is_quiet(connection: Connection) -> bool:
-    """False when the server has sent what nobody asked for: its farewell."""
+    """False when the server has sent something unasked: it is closing the connection."""
     looking = poll()
     looking.register(connection.fileno(), POLLIN)
     return not looking.poll(0)
 
 
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # each caller is told the same by its error
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # each caller gets the same as its error
 
 _engines: "WeakSet[Engine]" = WeakSet()
 

@@ -1,4 +1,4 @@
-"""What a failed call of PostgreSQL means, as an error of ours that says what to do next."""
+"""Translates driver errors into our own, with a hint what to do."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ _LOST: Final = frozenset({"57P01", "57P02", "57P03", "57P05", _READ_ONLY})
 _SETTING: Final = "record.url"
 _ROOM: Final = "Free space on the database's disk, then try again."
 AGAIN: Final = "Try again in a moment."
-"""The hint where the next attempt may well succeed."""
+"""The hint when the next attempt may well succeed."""
 _PASSWORD: Final = "Correct user and password in record.url; the password is percent-encoded there, %40 for @."
 _NO_PASSWORD: Final = (
     "Write the password into record.url, or into ~/.pgpass (or the file that PGPASSFILE names), which nobody else may"
@@ -61,9 +61,9 @@ _HINTS: Final = {
     _READ_ONLY: _WRITABLE,
 }
 LOOK: Final = "See whether PostgreSQL runs, and whether host and port in record.url lead to it."
-"""The hint where nothing better is known."""
+"""The hint when nothing better is known."""
 
-# While connecting the server and the driver say it in words alone. The first that fits counts.
+# Errors while connecting have no code, only words. The first match counts.
 _CROWDS: Final = ("too many clients", "connection slots are reserved", "too many connections", "no more connections")
 _WORDS: Final = (
     (("no password supplied",), _NO_PASSWORD),
@@ -78,14 +78,14 @@ _WORDS: Final = (
 
 
 def typed(error: psycopg.Error, place: DatabaseAddress, *, direct: bool = False) -> StoreError:
-    """The StoreError for an error of the driver. ``direct``: of the connection that stays."""
+    """The StoreError for a driver error. ``direct``: from the permanent connection."""
     found = _typed(error, place, place.direct_name if direct else place.name)
     found.hint = found.hint.replace(_SETTING, place.direct_setting if direct else _SETTING)
     return found
 
 
 def may_make_schemas(place: DatabaseAddress) -> str:
-    """What to do where this user may make none."""
+    """The hint when this user may not create schemas."""
     granted = f"GRANT CREATE ON DATABASE {quoted(place.database)} TO {quoted(place.user)};"
     return f"As the database's owner, let this user make schemas: {granted}"
 
@@ -113,7 +113,7 @@ def _typed(error: psycopg.Error, place: DatabaseAddress, where: str) -> StoreErr
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """True when the connection is gone, or of no use any more; nobody knows what became of the last statement."""
+    """True when the connection is gone or unusable; the outcome of the last statement is unknown."""
     code = error.sqlstate or ""
     return code in _LOST or code.startswith("08") or (not code and isinstance(error, psycopg.OperationalError))
 

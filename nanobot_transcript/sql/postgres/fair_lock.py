@@ -1,4 +1,4 @@
-"""Taking turns between the threads of a process, in the order in which they came."""
+"""A lock between threads that is granted in the order of asking."""
 
 import threading
 from collections import deque
@@ -7,7 +7,9 @@ __all__ = ["TurnLock"]
 
 
 class TurnLock:
-    """One has it, the others wait. A plain lock would let some wait for long while others get it again and again."""
+    """One thread has it, the others queue. With a plain lock some would wait long while others get it again and
+    again.
+    """
 
     def __init__(self) -> None:
         self._mutex: threading.Lock = threading.Lock()
@@ -15,7 +17,7 @@ class TurnLock:
         self._is_taken: bool = False
 
     def take(self, max_wait: float) -> bool:
-        """Whether it came within ``max_wait`` seconds."""
+        """True when it was granted within ``max_wait`` seconds."""
         with self._mutex:
             if not self._is_taken:
                 self._is_taken = True
@@ -27,12 +29,12 @@ class TurnLock:
             return True
         with self._mutex:
             if mine not in self._waiting:
-                return True  # it came in this moment
+                return True  # it was granted at this very moment
             self._waiting.remove(mine)
             return False
 
     def give_on(self) -> None:
-        """To who has waited longest."""
+        """Pass it to the thread that has waited longest."""
         with self._mutex:
             if self._waiting:
                 self._waiting.popleft().release()

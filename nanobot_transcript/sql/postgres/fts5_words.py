@@ -1,6 +1,7 @@
-"""The words of a text as SQLite's full-text index has them, for an index elsewhere that is to find the same.
+"""The words of a text as SQLite's full-text index splits them, for an index in PostgreSQL that must find the same.
 
-Which characters make a word, and which count as the same, SQLite says itself: its tables are not Python's.
+Which characters form words, and which count as equal, is asked of SQLite itself: its Unicode tables differ from
+Python's.
 """
 
 import sqlite3
@@ -19,9 +20,9 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 class _Folding(dict[int, str]):
-    """Characters as the index compares them: a blank for one that parts words, nothing for one that it leaves out.
+    """Characters as the index compares them: a blank for one that separates words, nothing for one that is ignored.
 
-    SQLite is asked when a character first comes, and with it about those beside it, which may come next.
+    SQLite is asked when a character first occurs, together with its neighbours, which are likely to come next.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,7 @@ class _Folding(dict[int, str]):
 
 
 def _asked(codes: Sequence[int]) -> dict[int, str]:
-    """What SQLite makes of each character, between two letters."""
+    """How SQLite treats each character, tested between two letters."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, {_TOKENIZER})")
         connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)")

@@ -1,8 +1,8 @@
-"""An index of words in PostgreSQL that finds exactly what FTS5 finds.
+"""A word index in PostgreSQL that finds exactly what FTS5 finds.
 
-A row has its words, each once, in a ``tsvector`` with an inverted index, and all of them as they follow each other in a
-text, one line for each column, with a blank before and behind each word: there, phrases are looked for. A ``tsvector``
-alone would know no place behind the 16,383rd word.
+A row has its distinct words in a ``tsvector`` with an inverted index, and all its words in order as text, one line for
+each column, with a blank before and behind each word, for finding phrases. A ``tsvector`` alone has no positions beyond
+the 16,383rd word.
 """
 
 import re
@@ -15,14 +15,14 @@ from nanobot_transcript.sql.postgres.fts5_words import words
 __all__ = ["condition", "kept"]
 
 _LONGEST: Final = 100
-"""Characters of a word that stand in the ``tsvector``; one may have 2,046 bytes there."""
+"""Characters of a word that go into the ``tsvector``, which allows 2,046 bytes."""
 
 _MOST: Final = 1_000_000
-"""Bytes of all words of a ``tsvector`` together; what has more is marked, and looked at as a whole."""
+"""Bytes of all words of a ``tsvector`` together; a row with more is marked, and always compared as a whole."""
 
 _LABEL: Final = "="
 _MARK: Final = "*"
-"""Stand in no word."""
+"""Occur in no word."""
 
 _NOWHERE: Final = "!"
 
@@ -32,7 +32,7 @@ _PART: Final = re.compile(
 
 
 def kept(texts: Sequence[str]) -> tuple[list[str], str]:
-    """What is kept of a row: its words, and the lines. The last of the ``texts`` is one word of its own."""
+    """What is stored of a row: its words, and the lines. The last of the ``texts`` is a single word."""
     *said, label = (words(text) for text in texts)
     own = [f"{_LABEL}{word}" for word in label]
     found = {word[:_LONGEST] for line in said for word in line}
@@ -61,8 +61,8 @@ _Node: TypeAlias = "_Phrase | _Tree"
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """``query`` (a ``tsquery``) fits all rows that are looked for; ``check`` those of them, and is empty where it need
-    not be looked at.
+    """``query`` (a ``tsquery``) matches all rows in question; ``check`` tests each of them, and is empty when that is
+    not needed.
     """
 
     query: str
@@ -70,8 +70,8 @@ class _Search:
 
 
 def condition(expression: str, label: str, table: str, name: str) -> tuple[str, Mapping[str, Any]]:
-    """The rows of the index ``table`` that fit an FTS5 expression, as a condition with its parameters, which are called
-    after ``name``. ``label`` is the name of the last column.
+    """The rows of the index ``table`` that match an FTS5 expression, as an SQL condition with its parameters, whose
+    names begin with ``name``. ``label`` is the name of the last column.
     """
     tree = _Reading(expression, label).read()
     asking = _Asking(table, name)
@@ -79,7 +79,9 @@ def condition(expression: str, label: str, table: str, name: str) -> tuple[str, 
 
 
 class _Reading:
-    """Of FTS5's syntax what rooms write: quoted phrases, a star behind them, columns before them, AND, OR, NOT."""
+    """Parses the part of FTS5's syntax that rooms use: quoted phrases, a star behind them, columns before them, AND,
+    OR, NOT.
+    """
 
     def __init__(self, expression: str, label: str) -> None:
         self._parts: list[re.Match[str]] = list(_PART.finditer(expression))
@@ -88,41 +90,41 @@ class _Reading:
 
     def read(self) -> _Node:
         """The whole expression."""
-        found = self._either(is_label=False)
+        found = self._or(is_label=False)
         if self._at < len(self._parts):
             raise ValueError("The expression goes on behind its end.")
         return found
 
-    def _either(self, *, is_label: bool) -> _Node:
-        return self._several("OR", lambda: self._both(is_label=is_label))
+    def _or(self, *, is_label: bool) -> _Node:
+        return self._operands("OR", lambda: self._and(is_label=is_label))
 
-    def _both(self, *, is_label: bool) -> _Node:
-        return self._several("AND", lambda: self._without(is_label=is_label))
+    def _and(self, *, is_label: bool) -> _Node:
+        return self._operands("AND", lambda: self._not(is_label=is_label))
 
-    def _without(self, *, is_label: bool) -> _Node:
-        return self._several("NOT", lambda: self._one(is_label=is_label))
+    def _not(self, *, is_label: bool) -> _Node:
+        return self._operands("NOT", lambda: self._term(is_label=is_label))
 
-    def _several(self, operator: str, read: Callable[[], _Node]) -> _Node:
+    def _operands(self, operator: str, read: Callable[[], _Node]) -> _Node:
         parts = [read()]
         while self._at < len(self._parts) and self._parts[self._at]["operator"] == operator:
             self._at += 1
             parts.append(read())
         return parts[0] if len(parts) == 1 else _Tree(operator, tuple(parts))
 
-    def _one(self, *, is_label: bool) -> _Node:
+    def _term(self, *, is_label: bool) -> _Node:
         part = self._parts[self._at]
         self._at += 1
         if part["columns"]:
-            return self._one(is_label=part["columns"] == self._label)
+            return self._term(is_label=part["columns"] == self._label)
         if part["sign"] == "(":
-            inner = self._either(is_label=is_label)
+            inner = self._or(is_label=is_label)
             self._at += 1
             return inner
         return _Phrase(tuple(words(part["phrase"])), bool(part["star"]), is_label)
 
 
 class _Asking:
-    """Makes a condition over ``table``; its ``values`` have names that begin with ``name``."""
+    """Builds a condition over ``table``; its ``values`` have names that begin with ``name``."""
 
     def __init__(self, table: str, name: str) -> None:
         self.values: dict[str, str] = {}
@@ -130,7 +132,7 @@ class _Asking:
         self._name: str = name
 
     def condition(self, tree: _Node) -> str:
-        """Found by the words, or looked at as a whole."""
+        """Found by words, or compared as a whole."""
         found = self._search(tree)
         query = f"{found.query} & !'{_MARK}'" if "!" in found.query else found.query
         return _any_of([self._fits(_Search(query, found.check)), _all_of([self._has(f"'{_MARK}'"), self._whole(tree)])])

@@ -1,4 +1,6 @@
-"""The one connection of a process that stays: what others tell is heard on it, and others see by it that we live."""
+"""The permanent connection of a process: it receives notifications, and holds the lock by which others see that the
+process is alive.
+"""
 
 import logging
 import os
@@ -24,24 +26,24 @@ __all__ = ["Heard", "Listener", "hang_up", "notify"]
 logger = logging.getLogger(__name__)
 
 Heard = Callable[[str | None], object]
-"""Called in the listener's thread with what was told (its payload); None when something may have passed unheard."""
+"""Called in the listener's thread with the payload; None when notifications may have been missed."""
 
 Standing = Callable[["psycopg.Connection[Any]"], object]
 """Called in the listener's thread with the connection."""
 
 _LOOKS: Final = 5.0
-"""Seconds between two looks at whether the connection still stands."""
+"""Seconds between two checks of the connection."""
 _SOON, _LATEST = 0.2, 2.0
-"""Seconds until it is connected again: at first, and at the most."""
+"""Seconds until it reconnects: at first, and at most."""
 _ENDS: Final = 1.0
-"""Seconds that the thread has to end by itself, before its connection is cut, and then once more."""
+"""Seconds for the thread to end by itself before its connection is cut, and once more after that."""
 
 
 _NOTIFY: Final = "SELECT pg_notify(channel, '') FROM unnest(%s::text[]) AS channel"
 
 
 def notify(connection: "psycopg.Connection[Any]", channels: Iterable[str]) -> None:
-    """Have all who listen on these channels, in any process, look for news when the transaction is committed."""
+    """Notify all who listen on these channels, in any process, when the transaction is committed."""
     connection.execute(_NOTIFY, (list(channels),))
 
 
@@ -55,7 +57,7 @@ class Listener:
         self._standing: list[Standing] = []
         self._line: _Line | None = None
         self._of_parents: list[object] = []
-        """Not even to be closed here."""
+        """Connections of a forked child's parent; must not even be closed here."""
 
     @property
     def failure(self) -> StoreError | None:
@@ -65,8 +67,8 @@ class Listener:
 
     @contextmanager
     def listening(self, channel: str, heard: Heard) -> Iterator[None]:
-        """Call ``heard`` for each notification on a channel (at most 63 bytes), and with None when from then on nothing
-        is missed.
+        """Call ``heard`` for each notification on a channel (at most 63 bytes), and with None each time from when
+        nothing is missed again.
         """
         with self._mutex:
             self._heard.setdefault(channel, []).append(heard)
@@ -76,14 +78,16 @@ class Listener:
         finally:
             with self._mutex:
                 mine = self._heard.get(channel, [])
-                if heard in mine:  # not so in a forked child
+                if heard in mine:  # it is not there in a forked child
                     mine.remove(heard)
                 if not mine:
                     self._heard.pop(channel, None)
 
     @contextmanager
     def holding(self, done: Standing) -> Iterator[None]:
-        """Call ``done`` on each new connection and every few seconds, as to take a lock of the session and renew it."""
+        """Call ``done`` on each new connection and every few seconds, for example to take a session lock and
+        renew it.
+        """
         with self._mutex:
             self._standing.append(done)
             self._rouse()
@@ -91,18 +95,18 @@ class Listener:
             yield
         finally:
             with self._mutex:
-                if done in self._standing:  # not so in a forked child
+                if done in self._standing:  # it is not there in a forked child
                     self._standing.remove(done)
 
     def close(self) -> None:
-        """Cut the connection. It is made again when somebody listens or holds anew."""
+        """Close the connection. It opens again when somebody listens or holds again."""
         with self._mutex:
             line, self._line = self._line, None
         if line is not None:
             line.end()
 
     def renew(self) -> None:
-        """Cut the connection, which ends what was held on it, and make another one where somebody needs one."""
+        """Close the connection, which ends locks held on it, and open a new one if somebody needs it."""
         self.close()
         with self._mutex:
             if self._heard or self._standing:
@@ -115,22 +119,22 @@ class Listener:
         self._heard, self._standing, self._line = {}, [], None
 
     def channels(self) -> set[str]:
-        """What is listened to now."""
+        """The channels listened to now."""
         with self._mutex:
             return set(self._heard)
 
     def tell(self, channel: str, payload: str | None) -> None:
-        """Hand on what was heard."""
+        """Pass on a notification."""
         with self._mutex:
             heard = list(self._heard.get(channel, ()))
         for each in heard:
             try:
                 each(payload)
             except Exception:
-                logger.exception("What was told on %s was not taken", channel)
+                logger.exception("Handling a notification on %s failed", channel)
 
     def stand(self, connection: "psycopg.Connection[Any]") -> None:
-        """Do what is to be done now and then."""
+        """Do the periodic work of ``holding``."""
         with self._mutex:
             standing = list(self._standing)
         for done in standing:
@@ -143,12 +147,12 @@ class Listener:
 
 
 class _Line:
-    """One thread with the connection, as long as it is wanted."""
+    """One thread with the connection, as long as it is needed."""
 
     def __init__(self, listener: Listener, place: DatabaseAddress) -> None:
         self.connected: bool = False
         self.failure: StoreError | None = None
-        """Why there was no connection the last time."""
+        """Why the last attempt to connect failed."""
         self.ended: bool = False
         self._connection: psycopg.Connection[Any] | None = None
         self._listener: Listener = listener
@@ -157,7 +161,7 @@ class _Line:
         os.set_blocking(self._rouse, False)
         self._mutex: threading.Lock = threading.Lock()
         self._anew: set[str] = set()
-        """Channels that somebody new listens to."""
+        """Channels with a new listener."""
         self._thread: threading.Thread = threading.Thread(target=self._run, name="postgres-listener", daemon=True)
         self._thread.start()
 
@@ -166,7 +170,7 @@ class _Line:
             if channel:
                 self._anew.add(channel)
             if not self.ended:
-                with suppress(BlockingIOError):  # it has enough to read already
+                with suppress(BlockingIOError):  # the pipe is full, so the thread is going to wake anyway
                     os.write(self._rouse, b"x")
 
     def end(self) -> None:
@@ -179,7 +183,7 @@ class _Line:
             return
         self._thread.join(_ENDS)
         with self._mutex:
-            if self._connection is not None:  # it waits for a server that stands still
+            if self._connection is not None:  # it waits for a server that does not answer
                 hang_up(self._connection)
         self._thread.join(_ENDS)
 
@@ -194,12 +198,13 @@ class _Line:
                 if not self.ended:
                     self._failed(error, is_first=pause == _SOON)
             except Exception:
-                logger.exception("What is told by other processes could not be heard")
+                logger.exception("The listener for notifications of other processes failed")
             finally:
                 self.connected = False
             self._rest(pause)
             pause = min(2 * pause, _LATEST)
         with self._mutex:
+            # Under the mutex, so that ``rouse`` never writes to a closed descriptor, whose number may be in use again.
             os.close(self._awake)
             os.close(self._rouse)
 
@@ -208,7 +213,7 @@ class _Line:
         told = error if isinstance(error, StoreError) else typed(error, place, direct=True)
         self.failure = found = told
         said = "Nothing is heard from other processes until it is connected again: %s %s"
-        # Once each time it is cut off; where all lead to the same server, the other connections say it.
+        # Once per interruption. Without a pooler all connections reach the same server, and the others log the outage.
         level = logging.WARNING if place.pooled else level_of(found, logging.WARNING)
         level = level if is_first else logging.DEBUG
         logger.log(level, said, found, found.hint)
@@ -239,7 +244,7 @@ class _Line:
         while not self.ended:
             listened = self._bring_up(connection, listened)
             if time.monotonic() - looked >= _LOOKS:
-                connection.execute("SELECT 1")  # notices when the other end is gone
+                connection.execute("SELECT 1")  # fails when the other end is gone
                 self._listener.stand(connection)
                 looked = time.monotonic()
             for told in list(connection.notifies(timeout=0)):
@@ -256,19 +261,22 @@ class _Line:
             connection.execute(sql.SQL("UNLISTEN {}").format(sql.Identifier(channel)))
         for channel in wanted - listened:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        # Only after LISTEN: whatever was notified before is lost, so each listener has to look once from now on.
         for channel in (wanted - listened) | (anew & wanted):
             self._listener.tell(channel, None)
         return wanted
 
 
 def hang_up(connection: "psycopg.Connection[Any]") -> None:
-    """Have whoever waits for an answer on it see that there will be none. For any thread, while it is not closed."""
+    """Shut the socket down, so that a thread waiting on the connection sees its end. For any thread, while it is not
+    closed.
+    """
     with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
 
 
 def _ready(seconds: float, *descriptors: int) -> set[int]:
-    """Those from which something can be read, as soon as there is one. ``select`` takes none above 1024."""
+    """The descriptors that can be read, as soon as there is one. (``poll``: ``select`` takes none above 1024.)"""
     looking = poll()
     for descriptor in descriptors:
         looking.register(descriptor, POLLIN)

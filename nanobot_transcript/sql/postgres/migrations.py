@@ -1,4 +1,4 @@
-"""The tables of each part, brought to the present version once, whichever process comes first."""
+"""Creating and migrating the tables of each part, once, by whichever process comes first."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ _VERSIONS: Final = "CREATE TABLE IF NOT EXISTS nanobot.versions (part text PRIMA
 
 @dataclass(frozen=True, slots=True)
 class TableSet:
-    """What belongs together in a database. ``steps`` are the statements that lead from each version to the next.
+    """Tables that belong together. ``steps`` are the statements that lead from each version to the next.
 
-    Statements name everything with the schema ``nanobot``; which one it is in fact, the engine says.
+    Statements use the schema ``nanobot``; the engine replaces it with the actual one.
     """
 
     name: str
@@ -32,7 +32,7 @@ class TableSet:
 
 
 def version(connection: psycopg.Connection, part: TableSet, place: DatabaseAddress) -> int | None:
-    """Which version of a part lies there; None when there is none."""
+    """The version of a part's tables; None when there are none."""
     try:
         row = connection.execute(
             place.sql("SELECT version FROM nanobot.versions WHERE part=%s"), (part.name,)
@@ -54,7 +54,7 @@ def refuse_newer(found: int | None, part: TableSet, where: str) -> None:
 
 
 def migrate(connection: psycopg.Connection, part: TableSet, place: DatabaseAddress) -> None:
-    """Bring a part to the present version, all or nothing, one process at a time. ``connection`` is in autocommit."""
+    """Bring a part to the current version, all or nothing, one process at a time. ``connection`` is in autocommit."""
     refuse_narrow(connection, place.name)
     with connection.transaction():
         connection.execute("SELECT set_config('lock_timeout', %s, true)", (_LOCK_WAIT,))
@@ -79,14 +79,16 @@ def migrate(connection: psycopg.Connection, part: TableSet, place: DatabaseAddre
 
 
 def refuse_narrow(connection: psycopg.Connection, where: str) -> None:
-    """Raise StoreUnavailableError for a database that lacks most letters: names and words could not be kept there."""
+    """Raise StoreUnavailableError for a database whose encoding lacks most letters: it could not store names
+    and words.
+    """
     encoding = connection.info.parameter_status("server_encoding")
     if encoding not in _WIDE:
         raise StoreUnavailableError(f"{where} cannot hold every letter: its encoding is {encoding}.", hint=ENCODING)
 
 
 def _make_schema(connection: psycopg.Connection, place: DatabaseAddress) -> None:
-    """Only where it is missing: who may not create schemas may still use one that was made for them."""
+    """Only when it is missing: a user who may not create schemas may still use an existing one."""
     if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname=%s", (place.schema,)).fetchone() is None:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(place.schema)))
     connection.execute(place.sql(_VERSIONS))

@@ -1,4 +1,4 @@
-"""What the log says of a database that is away: once when it is, and once when it is back."""
+"""Logging an outage of the database: once when it begins, and once when it ends."""
 
 import logging
 import threading
@@ -13,11 +13,11 @@ __all__ = ["Outage"]
 logger = logging.getLogger(__name__)
 
 _SHORT: Final = 1.0
-"""Seconds: what is over by then is not worth a word, and a command that ends with an error says it for itself."""
+"""Seconds: a shorter outage is not worth a log line, and a command that fails at once reports it itself."""
 
 
 class Outage:
-    """Told by whoever tries to connect. For any thread."""
+    """Informed by whoever tries to connect. For any thread."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now: Callable[[], float] = now
@@ -25,17 +25,17 @@ class Outage:
         self._since: float | None = None
         self._is_told: bool = False
         self.then: Callable[[], object] = lambda: None
-        """What is done when it is back."""
+        """Called when the database is back."""
 
     def failed(self, error: StoreError) -> None:
-        """It cannot be reached, for this reason."""
+        """It cannot be reached, with the reason."""
         with self._mutex:
             now = self._now()
             if self._since is None:
                 self._since = now
             elif not self._is_told and now - self._since >= _SHORT:
                 self._is_told = True
-                logger.warning("%s %s Until it is back, this is not said again.", error, error.hint)
+                logger.warning("%s %s Until it is back, this is not logged again.", error, error.hint)
 
     def over(self) -> None:
         """It was reached."""

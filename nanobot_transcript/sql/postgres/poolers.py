@@ -1,4 +1,4 @@
-"""Poolers between us and the server: one that hands each transaction another connection, none may rely on."""
+"""Detecting poolers that give each transaction another connection: nothing of a session can be relied on there."""
 
 from typing import Any, Final
 
@@ -16,13 +16,13 @@ _ATTEMPTS: Final = 3
 
 
 def is_passed_on(connection: "psycopg.Connection[Any]") -> bool:
-    """True where another process of the server answers than the one that said hello: a pooler stands between."""
+    """True when another server process answers than the one that accepted the connection: a pooler is in between."""
     return _backend(connection) != connection.info.backend_pid
 
 
 def refuse_shared(connection: "psycopg.Connection[Any]", conninfo: str, where: str) -> None:
-    """Raise StoreUnavailableError where a connection is not ours alone between two transactions: what a session holds
-    there, as locks and what it listens to, is somebody else's at the next moment.
+    """Raise StoreUnavailableError when a connection is not ours between two transactions: its session locks and LISTENs
+    would be somebody else's at the next moment.
     """
     if is_passed_on(connection) and _is_shared(connection, conninfo):
         raise StoreUnavailableError(
@@ -32,7 +32,7 @@ def refuse_shared(connection: "psycopg.Connection[Any]", conninfo: str, where: s
 
 
 def leads_to_the_same(place: DatabaseAddress, connection: "psycopg.Connection[Any]") -> bool:
-    """True where the connection that stays reaches the database of this one. Raises StoreError kinds, also for what
+    """True when the permanent connection reaches the same database as this one. Raises StoreError kinds, also for what
     ``refuse_shared`` refuses.
     """
     try:
@@ -44,7 +44,9 @@ def leads_to_the_same(place: DatabaseAddress, connection: "psycopg.Connection[An
 
 
 def _is_shared(connection: "psycopg.Connection[Any]", conninfo: str) -> bool:
-    """While another one is in the middle of a transaction: do both have the same process, or this one another?"""
+    """While another connection is in a transaction: do both have the same server process, or does this one change its
+    process?
+    """
     for _ in range(_ATTEMPTS):
         first = _backend(connection)
         with psycopg.Connection.connect(conninfo, prepare_threshold=None) as other:

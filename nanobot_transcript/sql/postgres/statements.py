@@ -1,4 +1,4 @@
-"""``Sql`` over a connection to PostgreSQL: what SQLite is asked, asked there."""
+"""``Sql`` over a connection to PostgreSQL: SQLite's statements, translated."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class PostgresRow:
 
 
 class _Rows:
-    """What a statement gave. See ``Rows``."""
+    """The result of a statement. See ``Rows``."""
 
     def __init__(self, rows: Sequence[Any], rowcount: int) -> None:
         self.rowcount: int = rowcount
@@ -74,19 +74,20 @@ _NOTHING: Final[Sequence[Any]] = ()
 
 
 class Statements:
-    """``Sql`` over one connection in autocommit. Values stand in the statements themselves, so that several statements
-    go to the server in one message: ``before`` goes with the first one, and what the last of them finds is kept.
+    """``Sql`` over one connection in autocommit. Values are written into the statements, so that several statements can
+    go to the server in one message: ``before`` goes with the first one, and the row that its last statement returns is
+    kept.
     """
 
     def __init__(
         self, connection: "psycopg.Connection[Any]", names: Names, schema: Schema, before: Sequence[str] = ()
     ) -> None:
         self.changed: bool = False
-        """Whether anything was written."""
+        """True when anything was written."""
         self.is_begun: bool = False
-        """Whether anything was sent."""
+        """True when anything was sent."""
         self.answer_before: PostgresRow | None = None
-        """The row that the last statement of ``before`` has given."""
+        """The row that the last statement of ``before`` returned."""
         self._connection: psycopg.Connection[Any] = connection
         self._names: Names = names
         self._schema: Schema = schema
@@ -98,7 +99,7 @@ class Statements:
         return self._run(statement, parameters)
 
     def executemany(self, statement: str, parameters: Sequence[Parameters]) -> _Rows:
-        """See ``Sql.executemany``: as few messages as possible."""
+        """See ``Sql.executemany``: in as few messages as possible."""
         said, count = translated(statement, self._names), 0
         for some in _in_messages(self._filled(said, each) for each in parameters):
             count += self._send(some)[1]
@@ -139,7 +140,7 @@ class Statements:
             self._of_numbers(table, f"SELECT setval({{numbers}}, {number:d})")
 
     def _of_numbers(self, table: str, statement: str) -> int:
-        """What a statement says of the sequence of a table."""
+        """Run a statement about the sequence of a table."""
         if table not in self._names.keys:
             return 0
         name = f"pg_get_serial_sequence('{self._names.table(table)}', '{self._names.keys[table]}')::regclass"
@@ -147,12 +148,12 @@ class Statements:
         return int(rows[0][0])
 
     def ask(self, statement: str) -> PostgresRow | None:
-        """The first row of a statement that is said as it stands."""
+        """The first row of an untranslated statement."""
         rows, _ = self._send([statement])
         return rows[0] if rows else None
 
     def finish(self, *last: str) -> str:
-        """Send what still waits, and ``last``; what the server says to the last one of them."""
+        """Send what is still queued, and ``last``; returns the server's answer to the last of them."""
         cursor = self._sent([*self._waiting, *last])
         self._waiting.clear()
         while cursor.nextset():
@@ -192,7 +193,7 @@ class Statements:
         return psycopg.ClientCursor(self._connection).mogrify(text.encode(), values)
 
     def _send(self, statements: Sequence[str]) -> tuple[Sequence[Any], int]:
-        """The rows of the last statement, and how many rows all of them changed or gave."""
+        """The rows of the last statement, and how many rows all of them changed or returned."""
         before, self._waiting = self._waiting, []
         cursor = self._sent([*before, *statements])
         for place in range(len(before)):
@@ -211,7 +212,7 @@ class Statements:
 
 
 def _in_messages(statements: Iterable[str]) -> Iterator[list[str]]:
-    """As many statements as go well into one message."""
+    """Statements grouped into messages of a reasonable size."""
     some: list[str] = []
     size = 0
     for each in statements:
@@ -226,7 +227,9 @@ def _in_messages(statements: Iterable[str]) -> Iterator[list[str]]:
 
 def _rows(cursor: "psycopg.Cursor[Any]") -> Callable[[Sequence[Any]], PostgresRow]:
     columns = cursor.description or ()
-    places = {column.name: place for place, column in reversed(list(enumerate(columns)))}  # the first of a name counts
+    places = {
+        column.name: place for place, column in reversed(list(enumerate(columns)))
+    }  # the first column of a name counts
     plain = [(place, _PLAIN[column.type_code]) for place, column in enumerate(columns) if column.type_code in _PLAIN]
 
     def made(values: Sequence[Any]) -> PostgresRow:
@@ -240,16 +243,16 @@ def _rows(cursor: "psycopg.Cursor[Any]") -> Callable[[Sequence[Any]], PostgresRo
 
 
 def _number(value: Decimal) -> int | float:
-    """A sum of whole numbers is whole."""
+    """A whole number stays a whole number."""
     return int(value) if value.as_tuple().exponent == 0 else float(value)
 
 
 _PLAIN: Final[dict[int, Callable[[Any], Any]]] = {_NUMERIC: _number, _BOOL: int}
-"""What SQLite gives in place of values of these types."""
+"""Conversions of values of these types into what SQLite returns."""
 
 
 def _kept(value: Any) -> Any:
-    """A value as SQLite would keep it; a text never holds NUL."""
+    """A value as SQLite would store it; a text never contains NUL."""
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, bool):

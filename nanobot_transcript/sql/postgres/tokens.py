@@ -1,4 +1,4 @@
-"""SQLite's text cut into tokens, so that what is changed in it is never a part of a string or of a comment."""
+"""SQLite's SQL split into tokens, so that a translation never changes part of a string or comment."""
 
 import re
 from collections.abc import Sequence
@@ -23,26 +23,26 @@ _TOKEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SqlToken:
-    """``text`` as it stands there; ``kind`` is string, name (in double quotes), parameter, word, number or sign, and
-    space for what says nothing.
+    """``text`` as written; ``kind`` is string, name (in double quotes), parameter, word, number, sign, or space (also
+    comments).
     """
 
     kind: str
     text: str
 
     def says(self, *words: str) -> bool:
-        """Whether it is one of these keywords or signs, which are given in capitals."""
+        """True when it is one of these keywords or signs, given in capitals."""
         return self.kind in ("word", "sign") and self.text.upper() in words
 
 
 def tokens(statement: str) -> list[SqlToken]:
-    """All of a statement; comments are blanks."""
+    """All tokens of a statement; comments become blanks."""
     found = ((match.lastgroup or "", match[0]) for match in _TOKEN.finditer(statement))
     return [SqlToken(kind, " " if kind == "space" else text) for kind, text in found]
 
 
 def ending_of(some: Sequence[SqlToken], start: int) -> int:
-    """The place of the parenthesis that closes the one at ``start``."""
+    """The position of the parenthesis that closes the one at ``start``."""
     depth = 0
     for at in range(start, len(some)):
         depth += some[at].says("(") - some[at].says(")")

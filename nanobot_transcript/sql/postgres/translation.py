@@ -1,7 +1,8 @@
-"""SQLite's statements as PostgreSQL understands them. Only what the rooms use: what else differs fails loudly there.
+"""Translates SQLite's statements to PostgreSQL. Covers only what the rooms use; anything else fails loudly there.
 
-Tables get the name of their database in front, so that several databases lie in one schema, and the schema's: nothing
-has to be set on a connection, which a pooler may hand to others between two transactions. Parameters get names.
+Table names get the name of their database as a prefix, so that several databases fit in one schema, and the schema's
+name, so that nothing has to be set on a connection, which a pooler may give to others between two transactions.
+Parameters get names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,9 +24,9 @@ _NO_SIGN: Final = SqlToken("space", "")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a database's tables are called: ``schema`` is quoted, ``name`` the database's.
+    """The names of a database's tables: ``schema`` is quoted, ``name`` is the database's.
 
-    ``keys`` are the columns that number the rows, by table; ``labels`` the last columns of the indexes of words.
+    ``keys`` are the columns that number the rows, by table; ``labels`` the last columns of the word indexes.
     """
 
     schema: str
@@ -35,7 +36,7 @@ class Names:
     labels: Mapping[str, str] = field(hash=False, compare=False)
 
     def table(self, table: str) -> str:
-        """As it stands in SQL."""
+        """The full name in SQL."""
         return f"{self.schema}.{self.own(table)}"
 
     def own(self, name: str) -> str:
@@ -45,7 +46,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Here stands what is looked for in an index of words: the value of ``parameter``."""
+    """Placeholder for a search in a word index: the value of ``parameter``."""
 
     index: str
     parameter: str
@@ -61,7 +62,7 @@ class Translated:
 
 @lru_cache(maxsize=2048)
 def translated(statement: str, names: Names, *, numbered: bool = False) -> Translated:
-    """The statement with parameters in psycopg's form; with ``numbered`` an INSERT gives the number of its row."""
+    """The statement with parameters in psycopg's form; with ``numbered`` an INSERT returns the number of its row."""
     meant = spoken([each for each in tokens(statement) if each.kind != "space"])
     kind = meant[0].text.upper()
     if kind == "INSERT" and numbered:
@@ -70,14 +71,14 @@ def translated(statement: str, names: Names, *, numbered: bool = False) -> Trans
 
 
 def spoken(some: list[SqlToken]) -> list[SqlToken]:
-    """The tokens (without blanks) of a statement or a part of one, in PostgreSQL's words."""
+    """The tokens (without blanks) of a statement or a part of one, translated."""
     for change in _CHANGES:
         some = list(change(some))
     return some
 
 
 def _without_hints(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
-    """SQLite is told by which index to find something, and which of two tables to walk through."""
+    """Drops what tells SQLite which index or which order of tables to use (INDEXED BY, CROSS JOIN)."""
     left_out = 0
     for at, token in enumerate(some):
         if left_out:
@@ -89,7 +90,7 @@ def _without_hints(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
 
 
 def _without_pluses(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
-    """One before a column keeps SQLite from using an index."""
+    """Drops the plus before a column, which keeps SQLite from using an index."""
     for at, token in enumerate(some):
         before = _at(some, at - 1)
         is_first = before.says("(", ",", "BY", "WHERE", "AND", "OR", "NOT", "ON")
@@ -98,7 +99,7 @@ def _without_pluses(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
 
 
 def _ignoring(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
-    """INSERT OR IGNORE says before what ON CONFLICT says behind."""
+    """INSERT OR IGNORE becomes ON CONFLICT DO NOTHING at the end."""
     if not (len(some) > 2 and some[0].says("INSERT") and some[1].says("OR")):
         yield from some
         return
@@ -143,7 +144,7 @@ def _has_several(arguments: Sequence[SqlToken]) -> bool:
 
 
 def _comparisons(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
-    """IS compares any two values."""
+    """IS compares any two values: IS NOT DISTINCT FROM."""
     negated = False
     for at, token in enumerate(some):
         if negated:
@@ -161,7 +162,7 @@ def _comparisons(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
 
 
 def _truths(some: Sequence[SqlToken]) -> Iterator[SqlToken]:
-    """A number is no truth."""
+    """A number is not a boolean in PostgreSQL."""
     for at, token in enumerate(some):
         yield token
         if token.kind not in ("word", "parameter") or token.says(*_AS_IT_IS, "NOT", "EXISTS"):
@@ -210,7 +211,7 @@ def _pieces(some: Sequence[SqlToken], names: Names) -> "Iterator[str | Asked]":
 
 
 def _parameter(token: SqlToken, count: int) -> tuple[str, int]:
-    """Its name, and how many of those without a name there are by now."""
+    """Its name, and the number of unnamed ones so far."""
     if token.text.startswith(":"):
         return token.text[1:], count
     number = int(token.text[1:]) - 1 if len(token.text) > 1 else count

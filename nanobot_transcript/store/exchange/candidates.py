@@ -16,21 +16,21 @@ __all__ = ["ImportCandidate", "LaterWords", "from_log", "from_transcript", "read
 
 
 class ImportCandidate(NamedTuple):
-    """An entry from a file; ``when`` is its time as the file gives it, None without one."""
+    """An entry from a file; ``when`` is its time as written there, None when there is none."""
 
     entry: Entry
     when: str | float | None
 
 
 class LaterWords(NamedTuple):
-    """What lines of a file say about messages, by the message's id."""
+    """Edits, recalls and redactions in a file, by the id of the message they are about."""
 
     edits: dict[str, list[Entry]]
     hidden: dict[str, Entry]
 
 
 def read_ahead(file: BinaryIO) -> LaterWords:
-    """All edits, recalls and redactions of a transcript; the file stands at its beginning again."""
+    """All edits, recalls and redactions of a transcript. Leaves the file at its beginning."""
     ahead = LaterWords({}, {})
     for line in lines_of(file):
         entry = decode(line.body) if b'"op"' in line.body else None
@@ -48,9 +48,9 @@ def read_ahead(file: BinaryIO) -> LaterWords:
 def from_transcript(
     lines: Iterable[FileLine], report: ImportReport, hidden: Collection[str], edits: dict[str, list[Entry]]
 ) -> Iterator[ImportCandidate]:
-    """The messages of a transcript as they read after its edits, without ``hidden`` ones.
+    """The messages of a transcript with its edits applied, without ``hidden`` ones.
 
-    Edits that found their message are taken out of ``edits``.
+    Edits that were applied are taken out of ``edits``.
     """
     for line in lines:
         entry = decode(line.body)
@@ -74,7 +74,7 @@ def from_log(
     bots: Collection[str],
     report: ImportReport,
 ) -> Iterator[ImportCandidate]:
-    """The messages of another program's log; one that spans lines is put together."""
+    """The messages of another program's log; lines of one message are joined."""
     waiting: LogLine | None = None
     for line in lines:
         text = decoded(line.body, encoding)
@@ -95,7 +95,7 @@ def from_log(
 
 
 def _goes_on(parse: Parser, waiting: LogLine) -> bool:
-    """In plain text with times, a line without one belongs to the message above it."""
+    """In plain text with times, a line without a time continues the message above it."""
     return parse is text_line and waiting.when is not None
 
 

@@ -15,9 +15,9 @@ __all__ = ["Clock", "LogLine", "Parser", "irc_line", "text_line"]
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One understood line. ``skip`` is a notice nobody said, ``more`` goes on the message before it.
+    """One understood line. ``skip`` is a notice that nobody said, ``more`` continues the message before it.
 
-    ``when`` is what tells the line's time apart from others' (a local time, or one with its zone), "" without time.
+    ``when`` tells the line's time from others' (a local time, or one with its zone); "" without a time.
     """
 
     kind: Literal["message", "skip", "more"]
@@ -27,9 +27,9 @@ class LogLine:
 
 
 class Clock:
-    """Gives the times of a log their days: a log that says only ``23:59`` and then ``00:01`` has passed midnight.
+    """Adds days to the times of a log: one that says ``23:59`` and then ``00:01`` has passed midnight.
 
-    ``latest`` is the last time before the log itself said which day it is, None when it said so first.
+    ``latest`` is the last time before the log named a day itself; None when it named one first.
     """
 
     def __init__(self, day: date) -> None:
@@ -59,7 +59,7 @@ class Clock:
         return when
 
     def turn_to(self, day: date) -> None:
-        """A line of the log said that a new day begins."""
+        """A line of the log announced a new day."""
         self.day, self._last, self._told = day, None, True
 
 
@@ -83,7 +83,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 
 def irc_line(line: str, clock: Clock) -> LogLine | None:
-    """A line of an IRC log; None when it is none."""
+    """A line of an IRC log; None when it is not one."""
     for pattern in (_IRC, _IRC_NOTICE):
         match = pattern.fullmatch(line)
         if match:
@@ -98,7 +98,7 @@ def irc_line(line: str, clock: Clock) -> LogLine | None:
 
 
 def text_line(line: str, clock: Clock) -> LogLine | None:
-    """A line of a plain log; None when it is none. An indented line goes on the message before it."""
+    """A line of a plain log; None when it is not one. An indented line continues the message before it."""
     match = _STAMPED.fullmatch(line)
     if match:
         return LogLine("message", match["name"].strip(), match["text"], clock.at(match))

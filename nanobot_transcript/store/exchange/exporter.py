@@ -28,9 +28,9 @@ def export_chat(
     wanted: Callable[[Entry], bool] | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Write a chat's messages as they read now (edits applied, recalled ones left out) and return their number.
+    """Write a chat's messages as they read now (edits applied, recalled ones left out) and return how many.
 
-    ``wanted`` chooses among them; ``progress`` is called with the messages so far, the total being unknown.
+    ``wanted`` selects messages; ``progress`` is called with the count so far, without a total.
     """
     entries = (entry for entry in store.scan(session_key) if wanted is None or wanted(entry))
     pieces = _jsonl(entries) if kind == "jsonl" else _markdown(store, session_key, entries)

@@ -1,6 +1,6 @@
-"""Bringing other records into a transcript: our own JSONL, the older lossy-named files, IRC logs and plain text.
+"""Importing other records into a transcript: our own JSONL, the older files with lossy names, IRC logs and plain text.
 
-A message without an id gets one made of what it says, so that importing the same thing again writes nothing.
+A message without an id gets one derived from its content, so that importing the same file again writes nothing.
 """
 
 import codecs
@@ -55,14 +55,14 @@ def import_file(
     encoding: str = "utf-8",
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Append what a file holds to a chat, with ``source: import``; what is there already is left out.
+    """Append the messages of a file to a chat, with ``source: import``; messages already on record are left out.
 
-    ``bots`` are names whose lines in logs were written by bots. ``day`` is the date of a log that gives only times
-    (else one in the file's name, else the last on which nothing in it is later than the file); ``progress`` is called
-    with bytes. Lines that cannot be understood are counted in the report. A message without a time gets that of the
-    message before it; the first ones that of the next with one, else now. Raises ImportFormatError, with nothing
-    written, when the file is not of the announced format or a log is not in ``encoding``; StoreError when the store
-    cannot be written.
+    ``bots`` are names whose lines in logs were written by bots. ``day`` is the date of a log that has times only
+    (default: the date in the file's name, else the latest day on which nothing in it is later than the file);
+    ``progress`` is called with bytes. Lines that cannot be understood are counted in the report. A message without a
+    time gets that of the message before it; at the beginning, that of the next one with a time, else now. Raises
+    ImportFormatError, with nothing written, when the file is not in the announced format or a log is not in
+    ``encoding``; StoreError when the store cannot be written.
     """
     _check_encoding(encoding)
     with _opened(path) as file:
@@ -99,7 +99,7 @@ def _import_transcript(
     _append(store, from_transcript(lines, report, ahead.hidden, edits), report, first)
     for op in ahead.hidden.values():
         report.count(store.backend.apply(report.session_key, _marked(op, _now())))
-    for target, changes in edits.items():  # what is left edits messages that are not in this file
+    for target, changes in edits.items():  # the rest edit messages that are not in this file
         known = store.get(report.session_key, target)
         news = known is not None and known["content"] != changes[-1]["content"]
         report.count(news and store.backend.apply(report.session_key, _marked(changes[-1], _now())))
@@ -108,7 +108,7 @@ def _import_transcript(
 def _first_time(
     file: BinaryIO, messages: Callable[[Iterable[FileLine], ImportReport], Iterator[ImportCandidate]]
 ) -> int:
-    """The time (ms) of the first message that has one, else now; the file stands at its beginning again."""
+    """The time (ms) of the first message that has one, else now. Leaves the file at its beginning."""
     lines = (line for line in lines_of(file) if line.body.strip())
     times = (_milliseconds(candidate.entry["ts"]) for candidate in messages(lines, ImportReport("", "")))
     found = next((ts for ts in times if ts > 0), None)
@@ -119,7 +119,7 @@ def _first_time(
 def _append(
     store: GroupTranscriptStore, candidates: Iterable[ImportCandidate], report: ImportReport, first: int
 ) -> None:
-    """Offer the messages to the store; one without a time gets that of the one before it, or ``first``."""
+    """Offer the messages to the store; a message without a time gets that of the one before it, or ``first``."""
     seen: Counter[bytes] = Counter()
     last: float = first
     for candidate in candidates:
@@ -131,7 +131,7 @@ def _append(
 
 
 def _made_id(candidate: ImportCandidate, seen: "Counter[bytes]") -> str:
-    """The same for the same words of the same sender at the same time; the n-th repetition counts as another."""
+    """The same id for the same words of the same sender at the same time; a repetition gets another id."""
     sender, content = well_formed(candidate.entry["sender"]), well_formed(candidate.entry["content"])
     said = msgspec.json.encode([sender, content, candidate.when])
     seen[said] += 1
@@ -148,7 +148,7 @@ def _marked(entry: Entry, otherwise: float) -> Entry:
 
 
 def _milliseconds(ts: Any) -> Any:
-    """A time in milliseconds, also of one in seconds; 0 without one."""
+    """A time in milliseconds, converted from seconds where it is in seconds; 0 without one."""
     if ts <= 0:
         return 0
     return int(ts * 1000) if looks_like_seconds(ts) else ts
@@ -186,7 +186,7 @@ def _likely_day(
 ) -> tuple[date, bool]:
     """The latest day on which a log can have begun: nothing in it is later than the file, or than now.
 
-    Also whether it matters: False when the log says its days itself. The file stands at its beginning again.
+    Also whether that matters: False when the log names its days itself. Leaves the file at its beginning.
     """
     written = datetime.fromtimestamp(min(os.fstat(file.fileno()).st_mtime, time.time())).astimezone()
     clock = Clock(written.date())

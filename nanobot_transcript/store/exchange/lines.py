@@ -35,7 +35,7 @@ class FileLine(NamedTuple):
 
 
 def lines_of(file: BinaryIO) -> Iterator[FileLine]:
-    """Every line from the present position on; only a newline ends one."""
+    """Every line from the current position; only a newline ends one."""
     end = 0
     for number, raw in enumerate(file, start=1):
         end += len(raw)
@@ -46,7 +46,7 @@ def lines_of(file: BinaryIO) -> Iterator[FileLine]:
 def watched(
     lines: Iterator[FileLine], report: ImportReport, size: int, progress: Progress | None
 ) -> Iterator[FileLine]:
-    """The lines that are not blank, counted; ``progress`` hears of the bytes."""
+    """The lines that are not blank, counted; ``progress`` is called with the bytes read."""
     for line in lines:
         report.lines += 1
         if line.body.strip():
@@ -58,14 +58,14 @@ def watched(
 
 
 def decoded(body: bytes, encoding: str) -> str:
-    """The text of a line; what the encoding does not know becomes U+FFFD."""
+    """The text of a line, with U+FFFD for bytes that the encoding does not know."""
     return body.decode(encoding, "replace")
 
 
 def require_encoding(path: Path, file: BinaryIO, encoding: str) -> None:
-    """Raise ImportFormatError when the file is plainly in another encoding; it stands at its beginning again.
+    """Raise ImportFormatError when the file is plainly in another encoding. Leaves the file at its beginning.
 
-    The first lines must be right to the letter; further down up to one bad character in a hundred is let through.
+    The first lines must decode without an error; further down, up to one bad character in a hundred is accepted.
     """
     characters = bad = 0
     for line in lines_of(file):
@@ -98,9 +98,9 @@ def _name(encoding: str) -> str:
 
 
 def settle_format(path: Path, file: BinaryIO, announced: ImportFormat, encoding: str) -> str:
-    """The format that most of the first lines are in.
+    """The format of most of the first lines.
 
-    Raises ImportFormatError when there is no sense in them, or when a log is in another encoding.
+    Raises ImportFormatError when they make no sense in any format, or when a log is in another encoding.
     """
     sample = [line.body for line, _ in zip(lines_of(file), range(_SAMPLE), strict=False) if line.body.strip()]
     file.seek(0)

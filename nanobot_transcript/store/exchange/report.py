@@ -24,9 +24,9 @@ class BadLine(NamedTuple):
 class ImportReport:
     """Counts of one import.
 
-    Of ``lines`` read, ``written`` entries are new, ``known`` were there already, ``skipped`` are notices nobody said
-    and messages that were recalled, ``bad`` could not be understood; ``bad_lines`` are the first hundred of those.
-    ``day_taken`` is the day that a log which gives only times was taken to begin on, where nothing said so.
+    Of ``lines`` read, ``written`` entries are new, ``known`` were on record already, ``skipped`` are notices nobody
+    said and recalled messages, ``bad`` could not be understood; ``bad_lines`` are the first hundred of those.
+    ``day_taken`` is the day on which a log with times only was assumed to begin.
     """
 
     session_key: str

@@ -42,8 +42,8 @@ class ActiveFile:
     def is_current(self) -> bool:
         """True while the path leads to the open file.
 
-        Asking for the file itself before every write would make the kernel write its time stamps each time, which
-        costs more than the write. The folder changes whenever a name in it does, so an unchanged folder is proof
+        A ``stat`` of the file before every write would make the kernel update its time stamps each time, which costs
+        more than the write. The folder's time changes whenever a name in it does, so an unchanged folder is proof
         enough within a burst. Otherwise the path is followed, because the folder itself may have been moved.
         """
         folder = os.fstat(self._folder)
@@ -70,7 +70,7 @@ class ActiveFile:
             store_error(error, self.path)
         end = os.lseek(self.descriptor, 0, os.SEEK_CUR)
         if written != len(data):
-            if os.fstat(self.descriptor).st_size == end:  # nobody wrote behind it without the lock
+            if os.fstat(self.descriptor).st_size == end:  # unless somebody wrote behind it without the lock
                 os.ftruncate(self.descriptor, end - written)
             raise StoreFullError(
                 f"No space left to write {self.path}.", hint="Free space or raise the quota, then send again."

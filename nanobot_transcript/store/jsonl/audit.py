@@ -1,4 +1,4 @@
-"""Reading a whole transcript to say how it is."""
+"""Reading a whole transcript to report its condition."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ def audit(segments: Segments, report: VerifyReport) -> None:
     for segment in segments.each():
         report.segments += 1
         report.bytes += os.fstat(segment.descriptor).st_size
-        _close_to_others(segment, report)
+        _make_private(segment, report)
         for _, line in segment.lines_from(0):
             _count(line, seen, report)
 
@@ -45,7 +45,7 @@ def _count(line: bytes, seen: set[str], report: VerifyReport) -> None:
         seen.update(ids)
 
 
-def _close_to_others(segment: OpenSegment, report: VerifyReport) -> None:
+def _make_private(segment: OpenSegment, report: VerifyReport) -> None:
     mode = stat.S_IMODE(os.fstat(segment.descriptor).st_mode)
     if not mode & 0o077:
         return

@@ -31,16 +31,13 @@ from nanobot_transcript.store.jsonl.session_keys import key_of
 from nanobot_transcript.store.jsonl.window import JsonlWindow
 from nanobot_transcript.store.lines.fold import OVERHEARD, upgrade
 from nanobot_transcript.store.lines.ids import edit_keys, hidden_key, ids_of
-from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.messages import KEPT_READY, brief
 from nanobot_transcript.store.lines.ops import erasure_mark, hides, is_known_op, is_op
 from nanobot_transcript.store.lines.order import moment_of
 
-__all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
+__all__ = ["FsyncPolicy", "JsonlBackend"]
 
-DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 64
-_KEPT_READY: Final = 1000
-"""Who asks for more messages than this is not given them from memory, and they are not kept there."""
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +54,9 @@ class _Chat:
         self.copies: Copies = Copies(segments)
         self.reading: threading.Lock = threading.Lock()
         self.searching: threading.Lock = threading.Lock()
-        """A long search must not hold up the reads of others."""
+        """Held for searches alone, so that a long one does not hold up other reads."""
         self.used: bool = True
-        """Since it was last looked for a chat to close."""
+        """Since the last search for a chat to close."""
 
     def close(self) -> None:
         self.log.close()
@@ -95,17 +92,17 @@ class JsonlBackend:
         return str(self._layout.base)
 
     def in_bulk(self) -> JsonlBulk:
-        """The same transcripts for who carries them as a whole."""
+        """The same transcripts, for moving them as a whole."""
         return JsonlBulk(self._layout, self._segment_bytes, self._syncer)
 
     @property
     def blocking(self) -> bool:
-        """False: reading takes microseconds, or searches long, and then in a thread anyway."""
+        """False: a read takes microseconds; a search takes long, and runs in a thread anyway."""
         return False
 
     @property
     def append_blocks(self) -> bool:
-        """True when every append waits for the disk."""
+        """True when every append waits for the disk (fsync ``always``)."""
         return self._syncer.policy == "always"
 
     # -- writing
@@ -144,15 +141,17 @@ class JsonlBackend:
         return self._chat(session_key).log.write(line, [], None) is None
 
     def _apply_edit(self, log: ChatLog, edit: Entry, ids: list[str], max_wait: float | None) -> bool:
-        """``ids``: every id of the message, by each of which it may have been hidden."""
+        """``ids``: every id of the message; any of them may have been hidden."""
         return log.write(edit, edit_keys(edit, cast("str", edit.get("target")), ids), max_wait) is None
 
     def flush(self, session_key: str, timeout: float) -> bool:
-        """True: what is written is there for everybody."""
+        """True at once: what was written can be read by everybody."""
         return True
 
     def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
-        """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
+        """Log once per chat that two platforms, or a broken sender, use the same ids. An overheard copy is no
+        conflict.
+        """
         overheard = entry.get("source") in OVERHEARD or known.get("source") in OVERHEARD
         if overheard or session_key in self._conflicts:
             return
@@ -160,7 +159,7 @@ class JsonlBackend:
         same = known["sender"] == entry["sender"]
         first, again = (f"{one['sender']} ({one['role']})" if same else one["sender"] for one in (known, entry))
         logger.warning(
-            "%s: message %s was recorded from %s and came again from %s; the first one stays",
+            "%s: message id %s came from %s and again from %s; the first message is kept",
             session_key,
             entry["message_id"],
             first,
@@ -173,13 +172,13 @@ class JsonlBackend:
         if max_messages <= 0:
             return []
         chat = self._chat(session_key)
-        if max_messages > _KEPT_READY:
+        if max_messages > KEPT_READY:
             return [brief(entry) for entry in self.recent(session_key, max_messages).entries]
         return chat.window.get_recent(max_messages)
 
     def recent(self, session_key: str, limit: int) -> Page:
         chat = self._chat(session_key)
-        if limit <= _KEPT_READY:
+        if limit <= KEPT_READY:
             return chat.window.recent(limit, chat.segments.stem)
         with contextlib.closing(JsonlWindow(chat.segments)) as window:
             return window.recent(limit, chat.segments.stem)
@@ -243,7 +242,7 @@ class JsonlBackend:
         return not _measure([layout.active(stem), *(layout.closed(stem, n) for n in layout.closed_numbers(stem))])[0]
 
     def _refuse_nameless(self) -> None:
-        """A transcript whose session key was lost with the hidden folder cannot be gone through with the others."""
+        """A transcript whose session key was lost with the hidden folder cannot be included in work on all chats."""
         files = self._layout.files().items()
         nameless = [stem for stem, paths in files if key_of(self._layout, stem) is None and _measure(paths)[0]]
         if nameless:
@@ -274,7 +273,9 @@ class JsonlBackend:
                 if not senders and before_ms is None:
                     report = self._remove(chat)
                 else:
-                    report = self._and_tell(chat, partial(maintenance.purge_lines, chat.segments, senders, before_ms))
+                    report = self._erase_and_announce(
+                        chat, partial(maintenance.purge_lines, chat.segments, senders, before_ms)
+                    )
                 maintenance.remember_purge(chat.segments)
             report.session_key = key
             reports.append(report)
@@ -297,7 +298,7 @@ class JsonlBackend:
                 return
             with maintenance.maintenance(chat.segments):
                 _heal(chat)
-                report = self._and_tell(chat, partial(maintenance.apply_retention, chat.segments, retention))
+                report = self._erase_and_announce(chat, partial(maintenance.apply_retention, chat.segments, retention))
                 report.erased_entries = maintenance.erase_hidden(chat.segments)
             report.session_key = key
             reports.append(report)
@@ -354,7 +355,7 @@ class JsonlBackend:
         return chat
 
     def _take_idle(self) -> _Chat:
-        """The chat that has been left alone for longest, more or less: who was used meanwhile gets a second chance."""
+        """A chat that has not been used for long, to be closed (second-chance order)."""
         while True:
             session_key, chat = self._chats.popitem(last=False)
             if not chat.used:
@@ -367,10 +368,10 @@ class JsonlBackend:
         chat.window.close()
         return MaintenanceReport("", dropped_segments=removed, dropped_bytes=size)
 
-    def _and_tell(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:
+    def _erase_and_announce(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:
         """Erase, then write the line that tells every reader to forget what it remembers.
 
-        A note stands until that line is written, so that a process killed in between leaves it to the next one.
+        A note on disk stands until that line is written: if this process is killed in between, the next one writes it.
         """
         note = self._layout.unsaid(chat.segments.stem)
         unsaid = os.path.lexists(note)
@@ -383,14 +384,14 @@ class JsonlBackend:
 
 
 def _heal(chat: _Chat) -> None:
-    """A half line at the end is closed first, so that its text can go, too."""
-    with contextlib.suppress(StoreBusyError):  # what a process that stands still left there goes the next time
+    """Close a torn line at the end first, so that its text can be erased too."""
+    with contextlib.suppress(StoreBusyError):  # a stalled writer holds the lock; its torn line goes the next time
         if chat.log.is_torn():
             chat.log.heal()
 
 
 def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:
-    """Do it for every chat; what failed for one of them is raised when all others are done."""
+    """Run ``work`` for every chat; what failed is raised when all others are done."""
     failure: StoreError | None = None
     for key in session_keys:
         try:
@@ -403,7 +404,7 @@ def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:
 
 
 def _measure(paths: Iterable[str]) -> tuple[int, int]:
-    """How much the files of a chat hold (bytes), and when one was last written to (ms)."""
+    """The size of a chat's files (bytes), and when one was last written to (ms)."""
     size, last = 0, 0.0
     for path in paths:
         try:

@@ -1,7 +1,8 @@
-"""Transcripts as a whole: every line as it stands, and many lines at once."""
+"""Transcripts as a whole, for moving them: every line as it stands, and many lines at once."""
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from nanobot_transcript.entry import Entry
@@ -24,23 +25,23 @@ from nanobot_transcript.store.lines.ops import is_op
 __all__ = ["JsonlBulk"]
 
 _PATIENCE: Final = 10.0
-"""Seconds that a whole batch waits for the lock of a transcript."""
+"""Seconds that a batch waits for the lock of a transcript."""
 _PURGED: Final = ".purged"
 
 
+@dataclass(eq=False, slots=True)
 class JsonlBulk:
-    """The transcripts of a folder for who carries them elsewhere, or brings them from there. For one thread."""
+    """The transcripts of a folder, for moving them out or in. For one thread."""
 
-    def __init__(self, layout: Layout, segment_bytes: int, syncer: Syncer) -> None:
-        self._layout: Layout = layout
-        self._segment_bytes: int = segment_bytes
-        self._syncer: Syncer = syncer
-        self._open: tuple[str, ChatLog] | None = None
+    _layout: Layout
+    _segment_bytes: int
+    _syncer: Syncer
+    _open: tuple[str, ChatLog] | None = field(default=None, init=False)
 
     # -- what there is
 
     def standings(self) -> Iterator[Standing]:
-        """How far each transcript goes, and those of which a purge is all that is known."""
+        """How far each transcript goes, including chats of which only a purge is known."""
         files = self._layout.files()
         for stem in sorted({*files, *self._purged_stems()}):
             key = session_keys.key_of(self._layout, stem)
@@ -48,7 +49,7 @@ class JsonlBulk:
                 yield self._standing(key, files.get(stem, []))
 
     def nameless(self) -> list[str]:
-        """The files of transcripts that have lost the name of their chat."""
+        """The files of transcripts whose session key is lost."""
         files = self._layout.files().items()
         lost = [paths for stem, paths in files if session_keys.key_of(self._layout, stem) is None]
         return [path for paths in lost for path in paths if _holds_something(path)]
@@ -65,7 +66,7 @@ class JsonlBulk:
     # -- out
 
     def lines(self, session_key: str, after: str | None, upto: str | None = None) -> Iterator[Line]:
-        """Every line behind a cursor, as far as another one. Blank ones, where text was erased, are left out."""
+        """Every line behind a cursor, up to another one. Lines that were blanked by an erasure are left out."""
         segments = self._segments(session_key)
         stem, copies, ops = segments.stem, Copies(segments), JsonlOps(segments).since(START)
         stop = parse_cursor(stem, upto) if upto is not None else None
@@ -86,7 +87,7 @@ class JsonlBulk:
             copies.release()
 
     def bodies(self, session_key: str, after: str) -> Iterator[tuple[str, bytes]]:
-        """The bytes of every line behind a cursor that is not blank, and the cursor behind each."""
+        """The bytes of every line behind a cursor that is not blank, with the cursor behind it."""
         segments = self._segments(session_key)
         stem = segments.stem
         for segment, offset, line in segments.forward(parse_cursor(stem, after)):
@@ -94,8 +95,8 @@ class JsonlBulk:
                 yield f"c1.{stem[-6:]}.{segment.number:x}.{offset + len(line) + 1:x}", body
 
     def line_at(self, session_key: str, cursor: str) -> Entry | None:
-        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError within a line: what is erased
-        moves none, so this is another file.
+        """The line that ends at a cursor; None when it is gone. Raises InvalidCursorError when the cursor lies within a
+        line: erasing never moves a line, so the cursor belongs to another file.
         """
         segments = self._segments(session_key)
         place = parse_cursor(segments.stem, cursor)
@@ -113,14 +114,14 @@ class JsonlBulk:
         return ops.together(ops.hidden)
 
     def knows(self, session_key: str, message_id: str, key: str) -> bool:
-        """Whether a line about a message stands under this key in the index."""
+        """True when the index has a line about a message under this key."""
         found = lines_with(self._segments(session_key), message_id)
         return any(key in id_keys(entry) for _, entry in found)
 
     # -- in
 
     def extend(self, session_key: str, lines: Sequence[bytes], behind: str) -> tuple[int, str] | None:
-        """Append whole lines, without their ends, as they are; None when somebody else has written behind the cursor.
+        """Append whole lines, without their ends, unchanged; None when somebody else has written behind the cursor.
 
         Returns for how many of them there was room in the segment, and the cursor behind them.
         """
@@ -134,14 +135,14 @@ class JsonlBulk:
         return (count, format_cursor(segments.stem, end)) if count else None
 
     def note_purge(self, session_key: str, moment_ms: float) -> None:
-        """Note that something was purged then, unless that was done later, too."""
+        """Note that something was purged at a moment, unless a later purge is known."""
         segments = self._segments(session_key)
         self._layout.create()
         session_keys.remember(self._layout, segments.stem, session_key)
         maintenance.remember_purge(segments, moment_ms)
 
     def note_write(self, session_key: str, moment_ms: float) -> None:
-        """Let the last write have been then."""
+        """Set the time of the last write."""
         path, moment_ns = self._layout.active(self._segments(session_key).stem), int(moment_ms * 1_000_000)
         if moment_ns > 0 and os.path.lexists(path):
             os.utime(path, ns=(moment_ns, moment_ns), follow_symlinks=False)

@@ -1,7 +1,6 @@
-"""What was taken back, erased or edited in a transcript since a position: its ``op`` lines, without the messages.
+"""What was recalled, erased or edited in a transcript since a position: its ``op`` lines, without the messages.
 
-Only the bytes behind the position are looked at, for lines with an ``op``; where there are none this costs
-microseconds.
+Only bytes behind the position are searched for lines with an ``op``; where there are none this takes microseconds.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ def changes(segments: Segments, after: str) -> Changes:
     """The changes behind the cursor ``after``. Raises InvalidCursorError for a foreign one."""
     place = parse_cursor(segments.stem, after)
     if _is_lost(segments, place):
-        return Changes(erased=True)  # looking up messages is cheaper than reading all that happened since
+        return Changes(erased=True)  # looking up each message is cheaper than reading everything since
     erased, hidden, edited = False, set[str](), set[str]()
     for line in _op_lines(segments, place):
         entry = decode(line)
@@ -43,8 +42,9 @@ def changes(segments: Segments, after: str) -> Changes:
 
 
 def _is_lost(segments: Segments, place: SegmentPosition) -> bool:
-    """True when the place is gone, because its segment was purged, or is very far back."""
-    if place == START or not segments.layout.state.is_dir():  # a disk that is not mounted now
+    """True when the place is gone because its segment was purged, or is very far back."""
+    # Perhaps the disk is not mounted; do not report all as erased.
+    if place == START or not segments.layout.state.is_dir():
         return False
     segment = segments.at_or_after(place.number)
     if segment is None:

@@ -77,23 +77,23 @@ class ChatLog:
         hashes = [hash_key(key) for key in unless] if len(unless) != 1 else [hash_key(unless[0])]  # the usual case
         while True:
             try:
-                # Another thread may be waiting for the lock with more patience than this one has.
+                # Another thread may hold the mutex and wait for the file lock longer than this caller may wait.
                 if not (self._mutex.acquire(False) or self._mutex.acquire(timeout=self._patience(wait))):
                     return self._write_unlocked(entry, unless)
                 return self._write(entry, line, unless, hashes, wait)
             except DamagedTableError as damage:
-                logger.warning("the id table %s is damaged; it is rebuilt", damage.path)
+                logger.warning("the index %s is damaged; rebuilding it", damage.path)
                 damage.discard()
             finally:
                 try:  # noqa: SIM105 - a context manager would cost every message some percent
                     self._mutex.release()
                 except RuntimeError:
-                    pass  # not this thread's; an interrupt leaves no other way to tell
+                    pass  # not held: an interrupt between the two lines above leaves no other way to tell
 
     def _write(
         self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], wait: float | None
     ) -> Entry | None:
-        # In one piece although it is long: each call more costs every message some percent.
+        # Long on purpose: each further call costs every message some percent.
         file = self._file
         try:
             size = self._lock(wait)
@@ -109,28 +109,29 @@ class ChatLog:
                         return known
                     break
             end = file.append(line)
-            # Else the next writer indexes it: somebody wrote without the lock while this process stood still, or
-            # the ids are more than the table has room for.
+            # Otherwise the next writer indexes it: either somebody wrote without the lock while this process was
+            # stalled, or there are more ids than the table has room for.
             if end == size + len(line) and len(hashes) < _FEW_IDS:
                 crowded = False
                 for key_hash in hashes if "op" not in entry else map(hash_key, id_keys(entry)):
                     crowded = table.insert(key_hash, size)
+                # Last: if this process dies before it, the next writer indexes the line again.
                 table.words[INDEXED] = end
                 if crowded:
                     self._grow(table)
             flock(file.descriptor, LOCK_UN)
         except BaseException:
-            self._release_files()  # closing the file gives the lock back, whatever happened
+            self._release_files()  # closing the file releases the lock, whatever happened
             raise
         if self._sync:
             self._syncer.written(file.descriptor, file.inode)
         return None
 
     def extend(self, lines: Sequence[bytes], may: Callable[[], bool]) -> tuple[int, SegmentPosition]:
-        """Append whole lines as they are, without looking for what is known, in one write: as many as there is room for
-        in the segment, and one at least. Returns how many, and the place behind them.
+        """Append whole lines unchanged in one write, without a duplicate check: as many as there is room for in the
+        segment, and at least one. Returns how many, and the place behind them.
 
-        ``may`` is asked under the lock; when it says no, nothing is written.
+        ``may`` is called under the lock; when it returns False nothing is written.
         """
         with self._mutex:
             try:
@@ -159,7 +160,7 @@ class ChatLog:
             self._release_files()
 
     def is_torn(self) -> bool:
-        """True when the last line has no end, because its writer was killed or is writing it now."""
+        """True when the last line has no newline, because its writer was killed or is writing now."""
         descriptor = open_read(self._path)
         if descriptor is None:
             return False
@@ -170,7 +171,7 @@ class ChatLog:
             os.close(descriptor)
 
     def heal(self) -> list[str]:
-        """Close a half line and bring the index up to date; says what was done."""
+        """Close a torn line and bring the index up to date; returns what was done."""
         with self._mutex:
             torn = self.is_torn()
             try:
@@ -180,18 +181,19 @@ class ChatLog:
         return ["the last line was cut off; it was closed so that the next one stands alone"] if torn else []
 
     def remove(self) -> tuple[int, int]:
-        """Remove every file of the chat; (segments, bytes). The numbering goes on, so that old cursors stay valid."""
+        """Remove every file of the chat; (segments, bytes). Numbering continues, so that old cursors stay valid."""
         with self._mutex:
             try:
                 table = self._take_lock()
                 paths = [self._layout.closed(self._stem, n) for n in self._layout.closed_numbers(self._stem)]
                 size = sum(os.stat(path).st_size for path in [*paths, self._path])
                 table.retire()
-                os.ftruncate(self._file.descriptor, 0)  # room at once, although processes still have it open
+                # Frees the space at once, although other processes still have it open.
+                os.ftruncate(self._file.descriptor, 0)
                 for path in paths:
                     os.unlink(path)
                 id_tables.start_over(self._layout, self._stem, table.number)
-                os.unlink(self._path)  # last: from now on another process may begin anew
+                os.unlink(self._path)  # last: from here on another process may start a new file
             except OSError as error:
                 store_error(error, self._path)
             finally:
@@ -212,7 +214,10 @@ class ChatLog:
     # -- the lock, and the state of the file behind it
 
     def _lock(self, wait: float | None) -> int:
-        """Take the lock on the file that is the active segment now; its size, or ``_NOT_LOCKED``."""
+        """Take the lock on the file that is the active segment now; its size, or ``_NOT_LOCKED``.
+
+        The file may be rotated between opening and locking it, so ``is_current`` is checked with the lock held.
+        """
         file = self._file
         while True:
             if file.descriptor < 0:
@@ -280,15 +285,17 @@ class ChatLog:
     def _catch_up(self, table: IdTable, end: int, size: int) -> int:
         table = add_lines(table, self._file.descriptor, table.indexed, end)
         if end < size:
-            # The next entry must not be glued to the half line that a killed writer left behind.
+            # A killed writer left half a line behind: end it, or the next entry would be glued to it and lost.
             size = self._file.append(b"\n")
             table = add_lines(table, self._file.descriptor, end, size)
         self._table = table
         return size
 
     def _build(self, table: IdTable, *, background: bool) -> bool:
-        """Index a large active segment with the lock free. False = go on without, it is being done elsewhere."""
-        logger.warning("%s is not indexed yet; building its index", self._path)
+        """Index a large active segment with the lock free. False = go on without the index, it is being built
+        elsewhere.
+        """
+        logger.warning("%s has no index; building it", self._path)
         if table.path is None:
             end = complete_end(self._file.descriptor, os.fstat(self._file.descriptor).st_size)
             self._table = add_lines(table, self._file.descriptor, table.indexed, end)
@@ -303,7 +310,9 @@ class ChatLog:
         return True
 
     def _load_closed(self) -> list[int]:
-        """Open the id tables of the closed segments that count; the numbers of those that must be built first."""
+        """Open the id tables of the closed segments within the horizon; the numbers of those that must be built
+        first.
+        """
         missing: list[int] = []
         for number in reversed(id_tables.horizon(self._layout, self._stem)):
             try:
@@ -318,7 +327,7 @@ class ChatLog:
         return missing
 
     def _build_closed(self, numbers: list[int]) -> list[int]:
-        """Build and open these tables; the numbers of those that another process is busy with."""
+        """Build and open these tables; returns the numbers of those that another process is busy with."""
         busy: list[int] = []
         for number in numbers:
             try:
@@ -326,7 +335,7 @@ class ChatLog:
             except StoreBusyError:
                 busy.append(number)
             except StoreError as error:
-                logger.warning("segment %d of %s has no index: %s", number, self._path, error)
+                logger.warning("segment %d of %s cannot be indexed: %s", number, self._path, error)
         return busy
 
     def _build_closed_later(self, numbers: list[int]) -> None:
@@ -343,21 +352,23 @@ class ChatLog:
     def _in_background(self, purpose: str, work: Callable[[], object]) -> None:
         builder = self._builders.get(purpose)
         if builder is None or not builder.is_alive():
-            builder = threading.Thread(target=self._or_say, args=(work,), name=f"transcript-{purpose}", daemon=True)
+            builder = threading.Thread(
+                target=self._log_failure, args=(work,), name=f"transcript-{purpose}", daemon=True
+            )
             self._builders[purpose] = builder
             builder.start()
 
-    def _or_say(self, work: Callable[[], object]) -> None:
+    def _log_failure(self, work: Callable[[], object]) -> None:
         try:
             work()
         except StoreError as error:
-            logger.warning("an index of %s is missing, some duplicates may not be noticed: %s", self._path, error)
+            logger.warning("%s: an index could not be built, some duplicates may be recorded: %s", self._path, error)
 
     def _rotate(self) -> None:
-        """Close the active segment by its name alone.
+        """Close the active segment by renaming it, and do nothing else.
 
-        The next writer starts a new one and, holding the lock of that, moves the id table to the closed segment's name
-        (``id_tables.open_active``). So nothing is half done when this process dies here.
+        The next writer starts a new file and, holding its lock, moves the id table to the closed segment's name
+        (``id_tables.open_active``). So nothing is left half done when this process dies here.
         """
         if self._sync:
             os.fdatasync(self._file.descriptor)
@@ -402,7 +413,7 @@ class ChatLog:
             os.close(descriptor)
 
     def _grow(self, table: IdTable) -> None:
-        with contextlib.suppress(StoreError):  # the entry is written; a table in memory will do
+        with contextlib.suppress(StoreError):  # the entry is written already; a table in memory will do
             self._layout.create()
         self._table = table.grown()
         table.close()

@@ -1,7 +1,7 @@
-"""Places in a transcript, handed out as opaque strings.
+"""Positions in a transcript, handed out as opaque strings.
 
-A place is a segment number and a byte offset. Both keep their meaning: numbers are never used twice for a chat, and
-erasing text never moves a line.
+A position is a segment number and a byte offset. Both stay valid: a chat never uses a number twice, and erasing text
+never moves a line.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Telling a message that stands in the record twice from its first copy.
+"""Telling the second copy of a message from the first.
 
-Two processes that write the same message while the lock cannot be had do not see each other's line. Readers leave the
-second one out, wherever they begin: the id table says where an id stood first.
+Two processes that write the same message without the lock do not see each other's line. Readers leave the second one
+out, wherever they start: the id table says where an id stood first.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ __all__ = ["Copies", "IdPlaces"]
 
 _AHEAD: Final = 1 << 18
 _REACH: Final = 16 << 20
-"""Copies stand close together. To look further back without an index would hold up who follows on an event loop."""
+"""Bytes. Copies stand close together; looking further back without an index would block followers on an event loop."""
 _NO_OPS: Final = Ops()
 
 
@@ -33,7 +33,7 @@ class Copies:
         self._earlier: list[IdTable] | None = None
 
     def is_copy(self, segment: OpenSegment, offset: int, entry: Entry, ops: Ops = _NO_OPS) -> bool:
-        """True when the message that stands at an offset stands before it, too, as more than a part of another one."""
+        """True when the message at an offset also stands before it, and there not only as a part of another message."""
         ids = ids_of(entry)
         for known in ids:
             for at in self._places.of(segment, known, offset):
@@ -66,8 +66,8 @@ class Copies:
 
 
 class IdPlaces:
-    """Where ids stand in a segment, also where its id table lags or is missing: then in a table of our own, for which
-    at most ``reach`` bytes are read back (None = all that is needed).
+    """Where ids stand in a segment. Where its id table lags or is missing, a table of our own is built from at most
+    ``reach`` bytes read backwards (None = all that is needed).
     """
 
     def __init__(self, segments: Segments, reach: int | None = None) -> None:
@@ -80,7 +80,9 @@ class IdPlaces:
         self._own_from = 0
 
     def of(self, segment: OpenSegment, message_id: str, until: int) -> list[int]:
-        """Offsets of lines that may carry the id or be about it: all within reach before ``until`` at least."""
+        """Offsets of lines that may carry the id or be about it: all within reach before ``until``, and perhaps
+        more.
+        """
         table = self._table
         if self._segment is not segment or (table is not None and table.retired):
             table = self._table_of(segment)
@@ -88,7 +90,7 @@ class IdPlaces:
         return found if indexed >= until else found + _found(self._beyond(segment, indexed, until), message_id)
 
     def release(self) -> None:
-        """Close the id table. What was learned beyond it is kept."""
+        """Close the id table. What was learned beside it is kept."""
         if self._table is not None:
             self._table.close()
         self._segment = self._table = None

@@ -1,8 +1,8 @@
 """Erasing text from the disk, in place.
 
-A line that is erased keeps its length: it is overwritten with less text and spaces. So no offset moves, no reader or
-writer has to wait, and the old bytes are really gone. What is about to be overwritten is first written to a journal, so
-that a process killed in the middle of it leaves work for the next one and never half a text.
+An erased line keeps its length: it is overwritten with a shorter line and spaces. So no offset moves, no reader or
+writer has to wait, and the old bytes are really gone. The edits are written to a journal first: when a process is
+killed in the middle, the next one finishes its work and no text stays half erased.
 """
 
 import logging
@@ -49,7 +49,7 @@ class _Journal(_Versioned):
 
 
 def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line], eraser: Eraser) -> int:
-    """Overwrite those of the lines that the eraser changes; returns how many. Call it under the maintenance lock."""
+    """Overwrite the lines that the eraser changes; returns how many. Call it under the maintenance lock."""
     count = 0
     batch: list[_Edit] = []
     for offset, line in lines:
@@ -72,10 +72,10 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
 
 
 def erase_unreadable(segments: Segments, segment: OpenSegment) -> None:
-    """Blank what no reader can make out: half lines of killed writers, and bytes of other programs that are no JSON.
+    """Blank what no reader can decode: torn lines of killed writers, and bytes of other programs that are not JSON.
 
-    They count as never said, but hold text all the same. Call it under the maintenance lock whenever text goes, because
-    such a line does not tell whose text it is.
+    They count as never said, but hold text. Call it under the maintenance lock whenever text is erased, because such a
+    line does not tell whose text it is.
     """
     found = [
         _Edit(offset, len(line), "")
@@ -91,7 +91,7 @@ def is_json(line: bytes) -> bool:
     """True for a line of JSON, whatever it says."""
     try:
         _anything.decode(line)
-        line.decode()  # what was skipped over was not looked at
+        line.decode()  # the decoder does not check the text of skipped values
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
@@ -99,6 +99,7 @@ def is_json(line: bytes) -> bool:
 
 def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
     layout, stem = segments.layout, segments.stem
+    # In this order: the journal is on the disk before the first byte changes, and is removed after the last one has.
     _write_journal(layout, stem, _Journal(_VERSION, segment.number, segment.inode, edits))
     _carry_out(segments, segment, edits)
     os.unlink(layout.journal(stem))
@@ -124,6 +125,7 @@ def _carry_out(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> 
     try:
         size = os.fstat(writer).st_size
         for edit in edits:
+            # A journal may be damaged: never write past the end of the file or of the old line.
             if 0 <= edit.offset <= size - edit.length and len(edit.text.encode()) <= edit.length:
                 os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
         os.fdatasync(writer)
@@ -134,7 +136,7 @@ def _carry_out(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> 
 
 
 def _open_for_writing(segments: Segments, segment: OpenSegment) -> int | None:
-    # By name, because what readers have open is for reading; the segment may be rotated between the two looks.
+    # By name, because readers have it open for reading only. It may be rotated between the two attempts.
     layout, stem = segments.layout, segments.stem
     for path in (layout.active(stem), layout.closed(stem, segment.number)):
         try:
@@ -150,7 +152,9 @@ def _open_for_writing(segments: Segments, segment: OpenSegment) -> int | None:
 
 
 def clear_away(segments: Segments) -> None:
-    """Remove journals that a killed process had not finished writing: they hold text. Under the maintenance lock."""
+    """Remove journals that a killed process had not finished writing: they hold text. Call it under the maintenance
+    lock.
+    """
     prefix = os.path.basename(segments.layout.journal(segments.stem)) + "."
     for name in os.listdir(segments.layout.index):
         if name.startswith(prefix):
@@ -158,7 +162,7 @@ def clear_away(segments: Segments) -> None:
 
 
 def replay(segments: Segments) -> int:
-    """Finish what a killed process had begun to erase; returns the number of lines."""
+    """Finish the erasure that a killed process had begun; returns the number of lines."""
     path = segments.layout.journal(segments.stem)
     descriptor = open_read(path)
     if descriptor is None:
@@ -169,15 +173,18 @@ def replay(segments: Segments) -> int:
         os.close(descriptor)
     journal = _decode_journal(data)
     if journal is None:
-        logger.warning("%s cannot be read; what it was to erase is found again by its recalls", path)
+        logger.warning(
+            "%s cannot be read and is dropped; its erasure is repeated from the recalls in the transcript", path
+        )
         os.unlink(path)
         return 0
     if journal.v > _VERSION:
-        logger.warning("%s was written by a newer version and is left alone", path)
+        logger.warning("%s was written by a newer version; leaving it alone", path)
         return 0
     segment = segments.at_or_after(journal.number)
     if segment is not None:
         with segment:
+            # Another file may have this number, restored from a backup: these offsets mean nothing in it.
             if segment.inode == journal.inode:
                 _carry_out(segments, segment, journal.edits)
     os.unlink(path)

@@ -1,7 +1,7 @@
-"""Finding text in lines of programs that spell it with other escapes than this store: ``\\u4f1a``, ``\\/``.
+"""Finding text in lines of programs that use other JSON escapes than this store: ``\\u4f1a``, ``\\/``.
 
-Text is searched for as bytes, and this store leaves every letter as it is. The id table of a segment remembers whether
-all lines in it do so; only where it cannot vouch for that is more looked at than the bytes of the text.
+Text is searched for as bytes, and this store escapes no letter. The id table of a segment remembers whether all its
+lines do so; only where it cannot vouch for that, more than the bytes of the text is searched for.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,12 +13,12 @@ from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["candidates", "is_plain"]
 
-# Every letter may be written as \uXXXX, and a slash as \/; what else begins with a backslash has one spelling.
+# Any letter may be written as \uXXXX, and a slash as \/; every other escape has one spelling only.
 _ESCAPES: Final = (b"\\u", b"\\/")
 
 
 def is_plain(line: bytes) -> bool:
-    """True for a line whose text and ids are spelled as this store spells them, or that no reader can read."""
+    """True for a line whose text and ids are escaped as this store escapes them, or that no reader can decode."""
     if not any(escape in line for escape in _ESCAPES):
         return True
     entry = decode(line)
@@ -29,8 +29,8 @@ def is_plain(line: bytes) -> bool:
 
 
 def candidates(offset: int, block: bytes, needles: Iterable[bytes], plain_to: int) -> Iterator[Line]:
-    """The lines of a block that contain one of the needles, in order, and behind ``plain_to`` also all lines that may
-    spell it otherwise.
+    """The lines of a block that contain one of the needles, in order; behind ``plain_to`` also every line that may
+    spell it with other escapes.
     """
     wanted = list(needles) if offset + len(block) <= plain_to else [*needles, *_ESCAPES]
     if len(wanted) == 1:

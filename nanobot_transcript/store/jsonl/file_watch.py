@@ -18,7 +18,7 @@ _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x20
 _EVENT: Final = struct.Struct("iIII")
 _POLL: Final = 0.02
 _MISSING_POLL: Final = 0.25
-"""While there is no folder: nobody is in the middle of a conversation then."""
+"""Seconds between two looks while the folder does not exist: no conversation is going on then."""
 _FALLBACK_POLL: Final = 1.0
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class _Folder:
             offset += _EVENT.size
             name = data[offset : offset + length].rstrip(b"\0").decode("utf-8", "replace")
             offset += length
-            # An overflow of the queue (mask 0x4000, no name) wakes everybody: each looks for itself.
+            # IN_Q_OVERFLOW (0x4000) has no name: events were lost, so wake every listener and let each look for itself.
             for event in self._events(None if mask & 0x4000 else name):
                 event.set()
 
@@ -92,13 +92,13 @@ class FileChange:
 
     def __init__(self, *, noticed: bool, pause: float) -> None:
         self.noticed: Final = noticed
-        """True when the operating system tells of changes, False when we have to look."""
+        """True when the operating system reports changes, False when we have to poll."""
         self._pause: Final = pause
         self.event = asyncio.Event()
 
     async def wait(self) -> None:
         """Until the next change, at most about a second."""
-        # The time limit is an event like any other, so that it can never be mistaken for a cancellation.
+        # The limit sets the same event instead of cancelling the wait, so it cannot be mistaken for a cancellation.
         limit = asyncio.get_running_loop().call_later(self._pause, self.event.set)
         try:
             await self.event.wait()
@@ -134,6 +134,6 @@ def _watch(loop: asyncio.AbstractEventLoop, folder: str) -> _Folder | None:
         try:
             folders[folder] = _Folder(folder, loop)
         except (OSError, NotImplementedError) as error:
-            logger.debug("no change notices for %s (%s); polling instead", folder, error)
+            logger.debug("inotify does not work for %s (%s); polling instead", folder, error)
             return None
     return folders[folder]

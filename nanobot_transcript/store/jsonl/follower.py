@@ -1,4 +1,4 @@
-"""Handing out lines as they are written, by whichever process."""
+"""Passing on lines as they are written, by whichever process."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ async def follow(segments: Segments, after: str | None) -> AsyncGenerator[Entry,
 
 
 async def _in_turns(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
-    """Hand them out without keeping the event loop from its other work."""
+    """Yield them, and let the event loop do other work now and then."""
     for count, entry in enumerate(entries, 1):
         yield entry
         if count % _TURN == 0:
@@ -55,7 +55,7 @@ class _Follower:
         self._place = place
         self._segment: OpenSegment | None = None
         self._left: OpenSegment | None = None
-        """The segment before; it stays open until the next one is there, so that no other file can get its inode."""
+        """The previous segment. It stays open until the next one is open, so that no other file can get its inode."""
         self._recent: OrderedDict[str, None] = OrderedDict()
         self._copies = Copies(segments)
 
@@ -65,7 +65,7 @@ class _Follower:
             yield from self._drain(segment)
             if segment.active and self._still_active(segment):
                 return
-            # Closed meanwhile: what its last writer added between our reading and the renaming comes first.
+            # Closed meanwhile: first what its last writer added between our read and the rename.
             yield from self._drain(segment)
             self._leave(segment)
 
@@ -78,7 +78,7 @@ class _Follower:
 
     def _current(self) -> OpenSegment | None:
         if self._segment is None:
-            segment = self._segments.at_or_after(self._place.number) or self._reborn()
+            segment = self._segments.at_or_after(self._place.number) or self._started_over()
             if segment is not None and segment.number != self._place.number:
                 self._place = SegmentPosition(segment.number, 0)
                 self._recent.clear()
@@ -88,8 +88,8 @@ class _Follower:
                 self._left = None
         return self._segment
 
-    def _reborn(self) -> OpenSegment | None:
-        """A file that began again with a lower number, because somebody removed all there was."""
+    def _started_over(self) -> OpenSegment | None:
+        """A file that started again with a lower number, because somebody removed everything."""
         segment = self._segments.active()
         if segment is None:
             return None
@@ -104,7 +104,7 @@ class _Follower:
 
     def _leave(self, segment: OpenSegment) -> None:
         if os.fstat(segment.descriptor).st_nlink == 0:
-            self._recent.clear()  # not closed but purged: what was in it may be said again
+            self._recent.clear()  # not closed but purged: its messages may be said again
         self._place = SegmentPosition(segment.number + 1, 0)
         self._segment, self._left = None, segment
 

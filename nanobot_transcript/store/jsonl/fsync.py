@@ -36,7 +36,9 @@ class Syncer:
         return self.policy != "never"
 
     def written(self, descriptor: int, inode: int) -> None:
-        """Call it after each write, with the transcript's lock free: other processes need not wait for the disk."""
+        """Call it after each write with the transcript's lock released, so that other processes do not wait for the
+        disk.
+        """
         if self.policy == "always":
             try:
                 os.fdatasync(descriptor)
@@ -46,7 +48,7 @@ class Syncer:
             self._later(os.dup(descriptor), inode)
 
     def flush(self) -> None:
-        """Write out what an interval still holds back."""
+        """Sync everything that an interval still holds back."""
         with self._guard:
             waiting, self._waiting = self._waiting, {}
             timer, self._timer = self._timer, None
@@ -56,7 +58,10 @@ class Syncer:
             try:
                 os.fdatasync(descriptor)
             except OSError:
-                logger.exception("entries of the last %.1f s may not be on the disk", self._interval)
+                logger.exception(
+                    "fsync failed: entries of the last %.1f seconds may not be on the disk; check the disk",
+                    self._interval,
+                )
             finally:
                 os.close(descriptor)
 

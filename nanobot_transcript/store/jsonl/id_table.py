@@ -1,9 +1,9 @@
 """Which message ids a segment holds: an open-addressing hash table in a file that all processes map.
 
 Layout (little endian, 8-byte words): a header of 8 words, then ``capacity`` slots of two words, the hash of a key and
-the offset of its line plus one (0 = empty). ``indexed`` says up to which byte of the segment lines are in the table;
-a segment that is longer has lines to be added, so a crash between a write and its insert mends itself. A hash that
-matches is checked against the line it points at, so two ids never count as one.
+the offset of its line plus one (0 = empty). ``indexed`` says up to which byte of the segment lines are in the table. A
+longer segment has lines to be added, so a crash between a write and its insert repairs itself. A matching hash is
+checked against the line it points at, so two ids never count as one.
 """
 
 import contextlib
@@ -38,10 +38,9 @@ _VERSION_SHIFT: Final = 56
 _HEADER_WORDS: Final = 8
 _HEADER_BYTES: Final = _HEADER_WORDS * 8
 _INODE, _DEVICE, _NUMBER, INDEXED, _USED, _CAPACITY, _SPELLING = 1, 2, 3, 4, 5, 6, 7
-_PLAIN, _MIXED = 1, 2  # 0 in a table of the first version that did not look
+_PLAIN, _MIXED = 1, 2  # 0 in a table of the first version, which did not check
 _RETIRED: Final = (1 << 63) - 1
 _GROWTH: Final = 4
-_COPY_BYTES: Final = 1 << 20
 
 
 class NewerFormatError(Exception):
@@ -49,7 +48,7 @@ class NewerFormatError(Exception):
 
 
 class DamagedTableError(Exception):
-    """The slots hold nonsense; the table must be built again."""
+    """The slots hold nonsense; the table must be rebuilt."""
 
     def __init__(self, path: str | None) -> None:
         super().__init__(path)
@@ -76,7 +75,7 @@ def hash_key(key: str) -> int:
 
 
 def read_owner(path: str) -> Owner | None:
-    """Whose table a file is, without mapping it; None when there is no readable one."""
+    """The segment that a table file belongs to, without mapping it; None when there is no readable table."""
     descriptor = open_read(path)
     if descriptor is None:
         return None
@@ -107,8 +106,11 @@ class IdTable:
 
     @classmethod
     def create(cls, path: str | None, owner: Owner, capacity: int = FIRST_CAPACITY) -> Self:
-        """An empty table; without a path it lives in this process only. The file is allocated in full at once,
-        because growing a mapped file on a full disk would end the process by a signal."""
+        """An empty table; without a path it lives in this process only.
+
+        The file is allocated in full at once: touching a mapped page that the disk has no room for kills the process
+        (SIGBUS).
+        """
         size = _HEADER_BYTES + capacity * 16
         descriptor_map = None if path is None else _allocate(path, size)
         words = memoryview(bytearray(size) if descriptor_map is None else descriptor_map).cast("Q")
@@ -167,16 +169,16 @@ class IdTable:
 
     @property
     def plain(self) -> bool:
-        """True when every indexed line spells its text as this store does, so that bytes can be compared."""
+        """True when every indexed line uses this store's JSON escapes, so that bytes can be compared."""
         return self.words[_SPELLING] == _PLAIN
 
     def note_other_spelling(self) -> None:
-        """Remember that a line spells its text otherwise."""
+        """Remember that a line uses other escapes."""
         self.words[_SPELLING] = _MIXED
 
     @property
     def retired(self) -> bool:
-        """True when a larger or newer table took this one's place."""
+        """True when a larger or newer table has replaced this one."""
         return self.words[INDEXED] == _RETIRED
 
     def retire(self) -> None:
@@ -205,7 +207,10 @@ class IdTable:
         return found
 
     def insert(self, key_hash: int, offset: int) -> bool:
-        """Add a key; True when the table should grow. The hash is stored last: until then the slot counts as empty."""
+        """Add a key; True when the table should grow.
+
+        The hash is stored last: a reader in another process, or a crash in between, sees the slot as empty.
+        """
         words, mask = self.words, self._mask
         slot = key_hash & mask
         while words[_HEADER_WORDS + slot * 2]:
@@ -234,7 +239,7 @@ class IdTable:
         return larger
 
     def _fill_from(self, smaller: memoryview) -> None:
-        # Everybody waits for the lock meanwhile: in an array it takes a quarter of the time of as many inserts.
+        # Everybody waits for the lock meanwhile; plain lists take a quarter of the time of as many inserts.
         hashes, places = smaller[_HEADER_WORDS::2].tolist(), smaller[_HEADER_WORDS + 1 :: 2].tolist()
         slots, last = array("Q", bytes(16 * (self._mask + 1))), 2 * self._mask + 1
         for value, place in zip(hashes, places, strict=True):
@@ -254,11 +259,11 @@ class IdTable:
         try:
             return type(self).create(f"{self.path}.new", self.owner, capacity)
         except StoreError as error:
-            logger.warning("no larger index on disk, duplicates are found from memory: %s", error)
+            logger.warning("an index cannot grow on disk and is kept in memory: %s", error)
             return type(self).create(None, self.owner, capacity)
 
     def publish(self, path: str) -> None:
-        """Put a table that was built under a temporary name in its place."""
+        """Rename a table that was built under a temporary name to its final one."""
         assert self.path is not None
         try:
             os.rename(self.path, path)

@@ -1,4 +1,4 @@
-"""Finding, building and mending the id tables of a chat, off the append path wherever it takes long."""
+"""Finding, building and repairing the id tables of a chat, off the append path wherever that takes long."""
 
 import logging
 import os
@@ -14,8 +14,6 @@ from nanobot_transcript.store.jsonl.lines import complete_end
 from nanobot_transcript.store.jsonl.segment_index import add_lines, capacity_for
 
 __all__ = [
-    "HORIZON_DAYS",
-    "HORIZON_SEGMENTS",
     "active_number",
     "build_active",
     "build_closed",
@@ -25,8 +23,8 @@ __all__ = [
     "start_over",
 ]
 
-HORIZON_SEGMENTS: Final = 8
-HORIZON_DAYS: Final = 7
+_HORIZON_SEGMENTS: Final = 8
+_HORIZON_DAYS: Final = 7
 _BUILD_WAIT: Final = 10.0
 
 logger = logging.getLogger(__name__)
@@ -35,12 +33,12 @@ logger = logging.getLogger(__name__)
 def active_number(layout: Layout, stem: str, inode: int, *, reading: bool = False) -> int:
     """The number of the active segment whose file has this inode (0 = there is no active file).
 
-    The id table remembers it; without one it follows from the closed segments. Nothing may be
-    named by what it is for ``reading``.
+    The id table remembers it; without a table it follows from the closed segments. A number found for ``reading`` must
+    not be used to name a file.
     """
     try:
         owner = read_owner(layout.ids(stem))
-    except UnsafePathError:  # readers need no table
+    except UnsafePathError:  # readers can do without a table
         owner = None
     if owner is None:
         return max(layout.closed_numbers(stem), default=0) + 1
@@ -50,10 +48,12 @@ def active_number(layout: Layout, stem: str, inode: int, *, reading: bool = Fals
 
 
 def horizon(layout: Layout, stem: str) -> list[int]:
-    """Closed segments whose ids still count: with the active one the newest 8, and all of the last 7 days."""
+    """Closed segments whose ids are checked for duplicates: with the active one the newest 8, and all of the last 7
+    days.
+    """
     numbers = [n for n in layout.closed_numbers(stem) if _holds_something(layout.closed(stem, n))]
-    newest = set(numbers[-(HORIZON_SEGMENTS - 1) :])
-    oldest_time = time.time() - HORIZON_DAYS * 86_400
+    newest = set(numbers[-(_HORIZON_SEGMENTS - 1) :])
+    oldest_time = time.time() - _HORIZON_DAYS * 86_400
     return [n for n in numbers if n in newest or _written_after(layout.closed(stem, n), oldest_time)]
 
 
@@ -87,7 +87,9 @@ def open_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
 
 
 def build_closed(layout: Layout, stem: str, number: int, wait: float = _BUILD_WAIT) -> IdTable | None:
-    """Build the table of a closed segment, unless another process just did; in memory beside a newer format."""
+    """Build the table of a closed segment unless another process just did; in memory when a newer format is in its
+    place.
+    """
     path: str | None = layout.ids(stem, number)
     layout.create()
     with exclusive(layout.lock(stem, "index"), wait, "the index of this transcript"):
@@ -112,7 +114,7 @@ def build_closed(layout: Layout, stem: str, number: int, wait: float = _BUILD_WA
 
 
 def build_active(layout: Layout, stem: str, owner: Owner) -> None:
-    """Index the active segment from a snapshot with the lock free, and put the table in place under the lock."""
+    """Index the active segment from a snapshot with the lock free, then put the table in place under the lock."""
     path = layout.ids(stem)
     layout.create()
     with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
@@ -121,8 +123,10 @@ def build_active(layout: Layout, stem: str, owner: Owner) -> None:
             return
         try:
             if os.fstat(descriptor).st_ino != owner.inode:
-                return  # rotated or replaced since: its next writer makes a table of its own
+                return  # rotated or replaced since: the next writer makes its own table
             table = _build(f"{path}.build", descriptor, owner.number)
+            # Under the lock of the transcript, and only if the name still leads to this file. Lines written since the
+            # snapshot are indexed by the next writer.
             if acquire(descriptor, _BUILD_WAIT) and _is_file(layout.active(stem), owner):
                 _replace(path, table)
             table.close()
@@ -141,6 +145,7 @@ def _is_file(path: str, owner: Owner) -> bool:
 def _replace(path: str, table: IdTable) -> None:
     old = IdTable.open(path, writable=True)
     if old is not None:
+        # Processes that have the old file mapped do not notice the rename; the mark in it makes them open the new one.
         old.retire()
         old.close()
     table.publish(path)
@@ -154,7 +159,7 @@ def _build(path: str | None, descriptor: int, number: int) -> IdTable:
 
 
 def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -> IdTable:
-    """The table of the active segment, made anew when it is missing or belongs to another file.
+    """The table of the active segment, a new one when it is missing or belongs to another file.
 
     Call it with the lock held. Where the table cannot be kept in a file, it lives in this process.
     """
@@ -162,7 +167,7 @@ def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -
     try:
         table = IdTable.open(path, writable=True)
     except NewerFormatError:
-        logger.warning("%s was written by a later version; it is left alone, duplicates are found from memory", path)
+        logger.warning("%s was written by a newer version; leaving it alone and keeping an index in memory", path)
         return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
     except StoreError as error:
         return _in_memory(layout, stem, inode, device, error)
@@ -171,7 +176,7 @@ def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -
         owner = table.owner
         if (owner.inode, owner.device) == (inode, device) and table.indexed <= size:
             return table
-        # A writer that died while its table grew retired it: the file is the same, and so are the places in it.
+        # A writer died while its table grew, having retired it: the segment is the same, and so is its number.
         kept = table.number if table.retired and (owner.inode, owner.device) == (inode, device) else None
         _put_aside(layout, stem, table)
     number = kept or _next_number(layout, stem, table)
@@ -186,7 +191,9 @@ def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -
 
 
 def start_over(layout: Layout, stem: str, number: int) -> None:
-    """Leave nothing of a chat but the number after which its segments go on, in the index and as an empty segment."""
+    """Remove everything of a chat but the number after which its segments continue: in the index and as an
+    empty file.
+    """
     os.close(open_append(layout.closed(stem, number)))
     prefix = f"{stem}."
     for name in os.listdir(layout.index):
@@ -198,7 +205,7 @@ def start_over(layout: Layout, stem: str, number: int) -> None:
 
 
 def _in_memory(layout: Layout, stem: str, inode: int, device: int, error: StoreError) -> IdTable:
-    logger.warning("no id table on disk (%s); duplicates are found from memory", error)
+    logger.warning("an index cannot be kept on disk and is kept in memory: %s", error)
     return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
 
 
@@ -207,7 +214,7 @@ def _next_number(layout: Layout, stem: str, table: IdTable | None) -> int:
 
 
 def _put_aside(layout: Layout, stem: str, table: IdTable) -> None:
-    # A process that died while it rotated renamed the segment but not its table: finish its work.
+    # A process that died during a rotation has renamed the segment but not its table: finish that.
     closed_ids = layout.ids(stem, table.number)
     try:
         finished = os.stat(layout.closed(stem, table.number)).st_ino == table.owner.inode

@@ -29,7 +29,7 @@ _PROBE: Final = 4096
 
 
 def complete_end(descriptor: int, size: int) -> int:
-    """The offset behind the last newline before ``size``: an unfinished line is not there yet."""
+    """The offset behind the last newline before ``size``: readers never see an unfinished line."""
     end, step = size, 1
     while end > 0:
         start = max(0, end - step)
@@ -95,8 +95,8 @@ def blocks_forward(descriptor: int, start: int, end: int, size: int = _BLOCK) ->
 def blocks_backward(descriptor: int, end: int, start: int = 0) -> Iterator[Line]:
     """(offset, bytes) of blocks of whole lines before ``end``, which is the end of a line; the last block comes first.
 
-    Blocks begin small, because most readers want the newest lines only, and grow; the limit is ``start``. A line that
-    does not fit makes its block as long as it is.
+    Blocks start small, because most readers want the newest lines only, and grow; ``start`` is the limit. A longer line
+    makes its block as long as it is.
     """
     size = _FIRST_BLOCK
     while end > start:

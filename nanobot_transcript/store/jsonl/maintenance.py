@@ -41,7 +41,7 @@ def maintenance(segments: Segments) -> Iterator[None]:
 
 
 def erase_hidden(segments: Segments) -> int:
-    """Take the text of messages recalled or redacted since the last time off the disk, every copy and every edit.
+    """Erase from the disk the text of messages recalled or redacted since the last time, every copy and every edit.
 
     Returns how many lines changed.
     """
@@ -50,7 +50,7 @@ def erase_hidden(segments: Segments) -> int:
         return 0
     ops = JsonlOps(segments).since(START)
     count = _erase_everywhere(segments, ops.together(JsonlOps(segments).since(since).hidden))
-    # And what was written since about messages that were hidden before.
+    # Also what was written since about messages that were hidden before.
     hidden = Hidden(ops.together(ops.hidden))
     for segment in segments.each():
         if segment.number >= since.number:
@@ -61,7 +61,7 @@ def erase_hidden(segments: Segments) -> int:
 
 
 def _erase_everywhere(segments: Segments, targets: set[str]) -> int:
-    """Take off the text of these messages; ids that turn out to be of the same ones count, too."""
+    """Erase the text of these messages, and of other ids that turn out to belong to the same ones."""
     count, done = 0, set[str]()
     while targets - done:
         hidden, done = Hidden(targets), set(targets)
@@ -101,7 +101,7 @@ def _remember_erased_to(segments: Segments, place: SegmentPosition) -> None:
 
 
 def purge_lines(segments: Segments, senders: frozenset[str], before_ms: float | None) -> MaintenanceReport:
-    """Blank every line of a person, known by any of ``senders``, and before a time (both when both are given), and the
+    """Blank every line of a person, known by any of ``senders``, and before a time (both when both are given), with the
     edits of those messages.
     """
     report = MaintenanceReport("")
@@ -121,7 +121,7 @@ def _entries(segments: Segments) -> Iterator[Entry]:
 
 
 def remember_purge(segments: Segments, moment_ms: float | None = None) -> None:
-    """Note that something was purged now, or at a moment if not later, too."""
+    """Note that something was purged now, or at a given moment unless a later purge is known."""
     moment = time.time() * 1000 if moment_ms is None else max(moment_ms, purged_at(segments))
     path = segments.layout.purged(segments.stem)
     try:
@@ -154,7 +154,7 @@ def apply_retention(segments: Segments, retention: Retention) -> MaintenanceRepo
 
 
 def _kept_from(segments: Segments, numbers: list[int], retention: Retention) -> int:
-    """How many of the oldest closed segments go."""
+    """How many of the oldest closed segments are dropped."""
     active = segments.active()
     size = entries = 0
     if active is not None:
@@ -194,8 +194,8 @@ def _too_old(segment: OpenSegment, max_age_days: float | None) -> bool:
 
 
 def _drop(segments: Segments, number: int, report: MaintenanceReport) -> None:
-    """Remove a closed segment. Of the newest one its name stays, because no number may be used twice for a chat, and
-    the index, which knows the numbers, too, can be lost.
+    """Remove a closed segment. Of the newest one an empty file stays: no number may be used twice for a chat, and the
+    index, which also knows the numbers, can be lost.
     """
     layout, stem = segments.layout, segments.stem
     path = layout.closed(stem, number)

@@ -1,4 +1,4 @@
-"""The edits, recalls and redactions of a chat, found by scanning for them instead of reading every line."""
+"""The edits, recalls and redactions of a chat, found by searching for them instead of reading every line."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _OP: Final = b'"op":'
 
 
 class JsonlOps:
-    """What later lines say about the messages of a chat; remembers how far it has looked."""
+    """What later lines say about the messages of a chat; remembers how far it has read."""
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
@@ -40,7 +40,7 @@ class JsonlOps:
         self.found = Ops()
 
     def _stands(self, place: SegmentPosition) -> bool:
-        """False when the segment was purged: what it said of messages is no longer so."""
+        """False when the segment was purged: what its ops said no longer holds."""
         segment = self._segments.at_or_after(place.number)
         if segment is None:
             return False

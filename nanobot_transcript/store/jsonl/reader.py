@@ -13,14 +13,13 @@ from nanobot_transcript.store.jsonl.ops import JsonlOps
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode, encode_text, json_fragment
 from nanobot_transcript.store.lines.ids import id_keys, ids_of
+from nanobot_transcript.store.lines.messages import LOOK_PAST
 from nanobot_transcript.store.lines.ops import is_edit, is_op
 from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["find_message", "find_messages", "lines_with", "message_with", "read", "read_back", "scan", "search"]
 
 _PAGE: Final = 1000
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind."""
 
 
 def read(segments: Segments, ops: JsonlOps, copies: Copies, after: str | None, limit: int) -> Page:
@@ -94,7 +93,7 @@ def find_message(segments: Segments, ops: JsonlOps, message_id: str) -> Entry | 
 
 
 def find_messages(segments: Segments, ops: JsonlOps, message_ids: Iterable[str]) -> dict[str, Entry]:
-    """Messages by their ids, as they read now; each segment is gone through once for all of them."""
+    """Messages by their ids, as they read now; each segment is read once for all of them."""
     wanted, places = set(message_ids), IdPlaces(segments)
     found: dict[str, tuple[SegmentPosition, Entry]] = {}
     for segment in segments.each_backward():
@@ -124,7 +123,7 @@ def message_with(segments: Segments, message_id: str) -> Entry | None:
 def lines_with(segments: Segments, message_id: str) -> Iterator[tuple[SegmentPosition, Entry]]:
     """The lines that carry an id (as their own or as a target), from the newest segment to the oldest.
 
-    The id table answers at once; a segment without one is scanned.
+    With an id table the answer is immediate; a segment without one is scanned.
     """
     for segment in segments.each_backward():
         for offset in _offsets(segments, segment, message_id):
@@ -152,17 +151,18 @@ def search(segments: Segments, ops: JsonlOps, session_key: str, query: str, limi
         if entry is None or (key := entry["message_id"] or place) in hits:
             continue
         hits[key] = entry
-        # What was filled in from the platform's history stands behind newer messages: look past it.
+        # Messages filled in from the platform's history stand behind newer ones: read past them.
         news += entry.get("source") != "history"
-        if news >= limit or len(hits) >= limit + _LOOK_PAST:
+        if news >= limit or len(hits) >= limit + LOOK_PAST:
             break
     newest = sorted(hits.values(), key=lambda entry: moment_of(entry) or 0, reverse=True)
     return [Hit(session_key, entry) for entry in newest[:limit]]
 
 
 def _matches(segments: Segments, ops: JsonlOps, needle: bytes) -> Iterator[tuple[SegmentPosition, bytes]]:
-    """The lines that contain ``needle`` or may spell it otherwise, from the end of the file; the ops behind each are
-    known when it comes."""
+    """The lines that contain ``needle`` or may spell it with other escapes, from the end of the file. When a line is
+    yielded, the ops behind it are known.
+    """
     for segment in segments.each_backward():
         plain_to = segments.plain_to(segment)
         for offset, block in blocks_backward(segment.descriptor, segment.end()):
@@ -174,7 +174,7 @@ def _matches(segments: Segments, ops: JsonlOps, needle: bytes) -> Iterator[tuple
 
 
 def _hit(segments: Segments, ops: JsonlOps, line: bytes, query: str, edited: set[str]) -> Entry | None:
-    """The message that a line is or edits, when it is to be shown. ``edited``: those whose edits were met before."""
+    """The message that a line is or edits, when it is shown. ``edited``: messages whose edits were met before."""
     entry = decode(line)
     if entry is None or query not in entry["content"]:
         return None

@@ -39,8 +39,8 @@ def add_lines(table: IdTable, descriptor: int, start: int, end: int) -> IdTable:
             table.note_other_spelling()
         for key in keys:
             key_hash = hash_key(key)
-            # A repeated message adds nothing, but a recall must still be found when its message is gone, and what
-            # was erased may be said again.
+            # A repeated message adds nothing. But a recall must be found even when its message is gone, and an erased
+            # message may be said again.
             offsets = table.find(key_hash) if is_message else None
             if offsets and line_with(descriptor, offsets, key) is not None:
                 continue

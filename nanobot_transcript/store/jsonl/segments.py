@@ -25,7 +25,7 @@ __all__ = ["OpenSegment", "Segments"]
 
 
 class OpenSegment:
-    """A segment that stays readable while it is open, whatever happens to its name."""
+    """A segment that stays readable while it is open, even when it is renamed or unlinked."""
 
     __slots__ = ("active", "descriptor", "inode", "number")
 
@@ -43,7 +43,7 @@ class OpenSegment:
         """Complete lines from an offset, which may lie in the middle of a line or behind the end."""
         end = self.end()
         if offset > end:
-            offset = 0  # somebody else replaced the content: begin again rather than miss some
+            offset = 0  # somebody replaced the content: rather read all again than miss something
         start = start_of_line(self.descriptor, offset, end)
         for at, block in blocks_forward(self.descriptor, start, end):
             yield from split(at, block)
@@ -79,7 +79,7 @@ class Segments:
         self._active_path = layout.active(stem)
 
     def status(self) -> os.stat_result | None:
-        """What the operating system says of the active segment; None when there is none."""
+        """``lstat`` of the active segment; None when there is none."""
         try:
             return os.lstat(self._active_path)
         except FileNotFoundError:
@@ -102,7 +102,7 @@ class Segments:
             status = self.status()
             if status is not None and status.st_ino == inode:
                 return OpenSegment(number, descriptor, active=True)
-            os.close(descriptor)  # it was rotated while its number was looked up
+            os.close(descriptor)  # rotated while its number was looked up
 
     def closed(self, number: int) -> OpenSegment | None:
         """A closed segment by its number."""
@@ -110,7 +110,7 @@ class Segments:
         return None if descriptor is None else OpenSegment(number, descriptor, active=False)
 
     def newest(self) -> OpenSegment | None:
-        """The active segment, or the last closed one between two of them."""
+        """The active segment; between a rotation and the next write, the last closed one."""
         return self.active() or self.before(1 << 62)
 
     def before(self, number: int) -> OpenSegment | None:
@@ -162,13 +162,17 @@ class Segments:
             segment = self.before(segment.number)
 
     def forward(self, place: SegmentPosition) -> Iterator[tuple[OpenSegment, int, bytes]]:
-        """(segment, offset, line) of everything from a place to the end, as far as it is there now."""
+        """(segment, offset, line) of everything from a place to the end as it is now."""
         number, offset = place
         active = self.active()
         if active is not None:
             with active:
                 if active.number < number:
-                    number, offset = active.number, 0  # the numbering was lost with the index: miss nothing
+                    # The index was lost and numbering began again: rather repeat than miss something.
+                    number, offset = (
+                        active.number,
+                        0,
+                    )
         while (segment := self.at_or_after(number)) is not None:
             with segment:
                 for at, line in segment.lines_from(offset if segment.number == number else 0):
@@ -198,7 +202,7 @@ class Segments:
             return SegmentPosition(segment.number, segment.end())
 
     def offsets(self, segment: OpenSegment, message_id: str) -> tuple[list[int], int]:
-        """Where the id table of a segment knows an id, and up to which offset it knows the segment."""
+        """Where the id table of a segment has an id, and up to which offset the segment is indexed."""
         table = self.table(segment)
         if table is None:
             return [], 0
@@ -210,7 +214,7 @@ class Segments:
             table.close()
 
     def plain_to(self, segment: OpenSegment) -> int:
-        """Up to which offset every line is known to spell its text as this store does."""
+        """Up to which offset every line is known to use this store's JSON escapes."""
         table = self.table(segment)
         if table is None:
             return 0
@@ -220,7 +224,7 @@ class Segments:
             table.close()
 
     def closed_tables(self) -> Iterator[IdTable]:
-        """The id tables of the closed segments within the horizon, as far as they are there."""
+        """The id tables of the closed segments within the horizon, where they exist."""
         for number in id_tables.horizon(self.layout, self.stem):
             try:
                 table = id_tables.open_closed(self.layout, self.stem, number)
@@ -245,6 +249,6 @@ class Segments:
 def _describes(table: IdTable, segment: OpenSegment) -> bool:
     if table.owner.inode == segment.inode:
         return True
-    # The files of a backup have other inodes; a closed segment still is what its number and size say.
+    # Files restored from a backup have other inodes; for a closed segment its number and size are proof enough.
     size = os.fstat(segment.descriptor).st_size
     return not segment.active and table.number == segment.number and table.indexed == size

@@ -15,7 +15,7 @@ _LONGEST: Final = 1 << 20
 
 
 def remember(layout: Layout, stem: str, session_key: str) -> None:
-    """Keep the exact session key beside the index, once."""
+    """Store the exact session key beside the index, once."""
     path = layout.key_file(stem)
     if os.path.lexists(path):
         return
@@ -44,7 +44,9 @@ def key_of(layout: Layout, stem: str) -> str | None:
 
 
 def _guess(stem: str) -> str | None:
-    """The hidden folder may be gone: most keys are ``channel:chat_id`` in safe letters, and the hash proves a guess."""
+    """The hidden folder may be gone. Most keys are ``channel:chat_id`` in safe letters, and the hash confirms a
+    guess.
+    """
     prefix = stem.rpartition("-")[0]
     for candidate in (prefix.replace("_", ":", 1), prefix):
         if candidate and stem_of(candidate) == stem:

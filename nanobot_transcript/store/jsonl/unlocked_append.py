@@ -1,4 +1,4 @@
-"""Writing although another process sits on the lock, so that a process that stands still costs no message."""
+"""Appending although another process holds the lock, so that a stalled process costs no message."""
 
 import os
 import uuid
@@ -26,8 +26,8 @@ def write_unlocked(
 ) -> Entry | None:
     """Append on a line of its own, unless one of the keys is certainly known: the known line, else None.
 
-    What another process adds at the same moment is not noticed; readers fold a second copy away. Uses no state of its
-    caller. Raises StoreError when nothing was recorded.
+    A line that another process adds at the same moment is not noticed; readers fold a second copy away. Shares no state
+    with its caller. Raises StoreError when nothing was recorded.
     """
     known = _known(Segments(layout, stem), unless)
     if known is not None:
@@ -42,7 +42,7 @@ def write_unlocked(
             if sync:
                 os.fdatasync(file.descriptor)
             if file.is_current():
-                return None  # else the file was replaced meanwhile: write again
+                return None  # otherwise the file was replaced meanwhile: write again
         finally:
             file.close()
 
@@ -52,8 +52,9 @@ def _lines(entry: Entry) -> list[Entry]:
         return [entry]
     if entry["message_id"] is None and not entry.get("message_ids"):
         entry = entry.copy()
-        entry["message_id"] = f"local:{uuid.uuid4().hex}"  # by which readers can fold a second copy
-    # A peer may have overheard it: the sender's own words come as an edit, too, as they would have with the lock.
+        entry["message_id"] = f"local:{uuid.uuid4().hex}"  # lets readers recognise a second copy
+    # A peer may have recorded what it overheard. With the lock that would be seen and the sender's own words written as
+    # an edit; without it, write both.
     return [entry, as_edit(entry, entry["message_id"])] if is_sent(entry) and entry["message_id"] else [entry]
 
 

@@ -1,4 +1,4 @@
-"""The newest messages of a chat, kept ready so that asking again costs one ``stat``."""
+"""The newest messages of a chat, kept in memory so that asking again costs one ``stat``."""
 
 import os
 import threading
@@ -12,17 +12,15 @@ from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, 
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import joins_parts
-from nanobot_transcript.store.lines.messages import ShownMessages, brief
+from nanobot_transcript.store.lines.messages import LOOK_PAST, ShownMessages, brief
 from nanobot_transcript.store.lines.ops import is_erasure_mark, is_op
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["JsonlWindow"]
 
-_LOOK_PAST: Final = 2000
-"""How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
 
 _INTERRUPTED: Final = 1 << 62
-"""No file is so long: what was taken in half is read again from the beginning."""
+"""An impossible file size: after an interrupted update everything is read again."""
 
 
 class JsonlWindow:
@@ -63,7 +61,7 @@ class JsonlWindow:
             return Page(entries, format_cursor(stem, place))
 
     def forget(self) -> None:
-        """After a fork: another thread of the parent may have held the mutex."""
+        """After a fork: a thread of the parent may have held the mutex."""
         self._mutex = threading.Lock()
         self._reset()
 
@@ -96,7 +94,7 @@ class JsonlWindow:
         self._rebuild(count)
 
     def _extend(self, segment: OpenSegment, size: int) -> bool:
-        """Take in what was appended since; False when it is time to begin anew."""
+        """Add what was appended since; False when it is better to start over."""
         end = complete_end(segment.descriptor, size)
         start, self._end = self._end, _INTERRUPTED
         for offset, line in lines_between(segment.descriptor, start, end):
@@ -126,7 +124,7 @@ class JsonlWindow:
 
     def _read_back(self, segment: OpenSegment, depth: int) -> None:
         blocks: list[list[tuple[SegmentPosition, Entry]]] = []
-        wanted, most = depth, depth + _LOOK_PAST
+        wanted, most = depth, depth + LOOK_PAST
         for block in self._backwards(segment):
             blocks.append(block)
             wanted -= sum(_is_news(entry) for _, entry in block)
@@ -148,10 +146,12 @@ class JsonlWindow:
                     yield _entries(number, offset, block)
 
     def _take(self, blocks: list[list[tuple[SegmentPosition, Entry]]], depth: int) -> int:
-        """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
+        """Put blocks that were read backwards in order; returns how many messages there are to show, at most
+        ``depth``.
+        """
         self._messages = ShownMessages()
         lines = [line for block in reversed(blocks) for line in block]
-        # What is only a part of another message must be known before it can pass for a first copy of it.
+        # Ops first: that a message is only a part of another one must be known before it passes for a first copy.
         for place, entry in sorted(lines, key=lambda line: not is_op(line[1])):
             self._messages.add(place, entry)
         return len(self._messages.newest(depth))
@@ -174,5 +174,5 @@ def _entries(number: int, offset: int, block: bytes) -> list[tuple[SegmentPositi
 
 
 def _is_news(entry: Entry) -> bool:
-    """False for what may stand behind newer messages, because it was filled in from the platform's history."""
+    """False for a message filled in from the platform's history, which may stand behind newer ones."""
     return not is_op(entry) and entry.get("source") != "history"

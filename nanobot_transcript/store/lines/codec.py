@@ -12,7 +12,7 @@ __all__ = ["decode", "encode", "encode_text", "json_fragment"]
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
-_LONGEST_TIME = 1e18  # milliseconds; beyond that arithmetic with foreign numbers fails
+_LONGEST_TIME = 1e18  # milliseconds; arithmetic with larger foreign numbers fails
 
 
 def encode(entry: Entry) -> bytes:
@@ -26,17 +26,17 @@ def encode(entry: Entry) -> bytes:
 
 
 def encode_text(value: str) -> bytes:
-    """A string as it stands inside a line, quotes included."""
+    """A string as it stands in a line, quotes included."""
     return _encoder.encode(value)
 
 
 def json_fragment(query: str) -> bytes:
-    """The bytes a text has inside a JSON string of this store."""
+    """The bytes of a text inside a JSON string of this store."""
     return _encoder.encode(query)[1:-1]
 
 
 def decode(line: bytes | memoryview) -> Entry | None:
-    """The entry in a line, or None for a blank, torn or foreign one. The five keys are always there afterwards."""
+    """The entry in a line, or None for a blank, torn or foreign one. An entry always has the five keys."""
     try:
         value = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -47,7 +47,7 @@ def decode(line: bytes | memoryview) -> Entry | None:
 
 
 def _decode_again(line: bytes) -> Any:
-    # json.dumps of other programs writes NaN and escaped lone surrogates, which msgspec refuses.
+    # Python's json.dumps writes NaN and escaped lone surrogates, which msgspec refuses.
     if not line.lstrip().startswith(b"{"):
         return None
     try:

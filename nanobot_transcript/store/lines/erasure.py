@@ -1,4 +1,4 @@
-"""What goes of a line when text is erased: all of it, the text alone, or one person."""
+"""What stays of a line when text is erased: nothing, everything but the text, or everything but one person."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, cast
@@ -27,18 +27,18 @@ _KEPT: Final = (
 )
 
 Eraser = Callable[[Entry], bytes | None]
-"""What a line becomes, without newline; empty when nothing of it stays; None to leave it as it is."""
+"""Returns the new line without newline; empty when nothing of it stays; None to leave it unchanged."""
 
 
 class Hidden:
-    """Takes the text off what is hidden; a message that only refers to it (a reply) is left alone."""
+    """Removes the text of hidden messages; a message that only refers to one (a reply) is left alone."""
 
     def __init__(self, targets: set[str]) -> None:
         self.targets: set[str] = set(targets)
 
     def __call__(self, entry: Entry) -> bytes | None:
         if hides(entry):
-            return None  # has no text, and must go on hiding
+            return None  # has no text, and must keep hiding its target
         ids = ids_of(entry)
         if not self.targets.isdisjoint(ids):
             self.targets.update(ids)
@@ -48,17 +48,17 @@ class Hidden:
 
 
 def _without_text(entry: Entry) -> bytes:
-    """The line stays, so that its id stays known; its text and names go."""
+    """The line without its text and names. It stays so that its id stays known."""
     kept = {name: value for name, value in entry.items() if name in _KEPT}
     kept["content"] = ""
     return encode(cast("Entry", cast("object", kept)))[:-1]
 
 
 class Purge:
-    """Decides for each line whether it goes, and takes a person out of the lines that stay.
+    """Decides for each line whether it is erased, and removes a person from the lines that stay.
 
-    ``ops`` are those of the whole transcript and ``entries`` its lines; ``senders`` are the ids by which the person is
-    known, none for everybody. What was said before ``before_ms`` goes; both filters combine. ``kept`` counts what
+    ``ops`` are those of the whole transcript and ``entries`` its lines; ``senders`` are all ids of the person, empty
+    means everybody. Lines from before ``before_ms`` are erased; both filters combine. ``kept`` counts the lines that
     stayed.
     """
 
@@ -91,8 +91,8 @@ class Purge:
 
 
 class Purged(NamedTuple):
-    """A purge that has been, for lines that are recorded only now: when (ms, by the clock of the record), and whose
-    text, said before when, it took; without ``senders`` everybody's, without ``before_ms`` whenever it was said.
+    """An earlier purge, applied to lines that are recorded only now: ``at_ms`` is when it happened (by the record's
+    clock); ``senders`` and ``before_ms`` are its filters, empty or None for no limit.
     """
 
     at_ms: float
@@ -100,11 +100,11 @@ class Purged(NamedTuple):
     before_ms: float | None
 
     def left_of(self, entry: Entry, received_ms: float) -> Entry | None:
-        """What the purge would have left of a line received (ms, by the same clock) before it; None when nothing."""
+        """What the purge would have left of a line received (ms, by the same clock) before it; None for nothing."""
         if received_ms >= self.at_ms:
             return entry
         if hides(entry) and (self.senders or self.before_ms is not None):
-            goes = False  # must go on hiding
+            goes = False  # must keep hiding its target
         elif self.before_ms is not None and entry["ts"] >= self.before_ms:
             goes = False
         else:
@@ -125,7 +125,7 @@ def _names(value: Any, senders: frozenset[str]) -> bool:
 
 
 def _without_person(entry: Entry, senders: frozenset[str]) -> Entry:
-    """The line without a person who is named in it or who edited or recalled."""
+    """The line without a person who is named in it, or who edited or recalled."""
     changed = entry.copy()
     if _is_by(entry, senders):
         changed["sender"] = ""

@@ -43,7 +43,7 @@ _FROM_EDIT = frozenset(
 
 
 def upgrade(known: Entry, entry: Entry) -> Entry | None:
-    """The edit that gives an overheard message the words its sender wrote, or None when there is nothing to add."""
+    """The edit that replaces an overheard message with its sender's own words; None when there is nothing to add."""
     target = known["message_id"]
     if target is None or known.get("source") not in OVERHEARD or not is_sent(entry):
         return None
@@ -51,12 +51,14 @@ def upgrade(known: Entry, entry: Entry) -> Entry | None:
 
 
 def is_part_of(known: Entry, entry: Entry) -> bool:
-    """True for a message on record of which its sender has reported a part only, as its own report ``entry`` shows."""
+    """True when the message on record is its sender's report of a part only, as the sender's report ``entry``
+    shows.
+    """
     return is_sent(known) and len(known["content"]) < len(entry["content"])
 
 
 def as_edit(entry: Entry, target: str) -> Entry:
-    """The edit line that carries what a sender reported of its own message."""
+    """The edit line with what a sender reported of its own message."""
     edit = cast("dict[str, Any]", entry.copy())
     edit.update(op="edit", target=target, message_id=None, message_ids=ids_of(entry))
     return cast("Entry", cast("object", edit))
@@ -68,7 +70,7 @@ def apply_edit(entry: Entry, edit: Entry) -> Entry:
 
 
 def _join(changes: dict[str, Any], edit: Entry) -> dict[str, Any]:
-    """What earlier edits of a message change, with one more; ``edited`` is None where its mark goes."""
+    """Add one more edit to the changes of earlier ones; ``edited`` is None where the message's mark is removed."""
     changes["content"] = edit["content"]
     changes["edited"] = None if is_sent(edit) else True
     if is_sent(edit):
@@ -86,14 +88,14 @@ def _changed(entry: Entry, changes: dict[str, Any]) -> Entry:
 
 
 def joins_parts(entry: Entry) -> bool:
-    """True for an edit that makes several messages one."""
+    """True for an edit that joins several messages into one."""
     return is_edit(entry) and any(part != entry.get("target") for part in ids_of(entry))
 
 
 class _Edits:
-    """The edits of one message in the order in which they stand in the file, and what they come to.
+    """The edits of one message in file order, and their sum.
 
-    A card that shows its progress is edited hundreds of times, so each edit is joined to the others only once.
+    A card that shows progress is edited hundreds of times, so each edit is joined to the others only once.
     """
 
     __slots__ = ("_changes", "_positions", "lines")
@@ -104,7 +106,7 @@ class _Edits:
         self._changes: dict[str, Any] | None = {}
 
     def add(self, position: Position, edit: Entry) -> None:
-        """Take in an edit; they may come in any order, and twice."""
+        """Add an edit. They may come in any order, and twice."""
         at = bisect_left(self._positions, position)
         if at < len(self._positions) and self._positions[at] == position:
             return
@@ -134,7 +136,7 @@ def _join_all(edits: Iterable[Entry]) -> dict[str, Any]:
 
 
 class Ops:
-    """What lines say about messages that stand elsewhere: their edits, recalls and redactions."""
+    """What lines say about messages elsewhere in the transcript: edits, recalls and redactions."""
 
     def __init__(self) -> None:
         self.hidden: set[str] = set()
@@ -142,7 +144,7 @@ class Ops:
         self._parts: dict[str, str] = {}
 
     def note(self, position: Position, entry: Entry) -> None:
-        """Take in the op that stands at a position; ops may come in any order, and twice."""
+        """Add the op at a position. Ops may come in any order, and twice."""
         target = entry.get("target")
         if not target:
             return
@@ -157,7 +159,7 @@ class Ops:
                     self._parts[part] = target
 
     def is_part(self, entry: Entry) -> bool:
-        """True for what was overheard of a message that its sender reported as a whole."""
+        """True for an overheard part of a message that its sender reported as a whole."""
         return entry["message_id"] in self._parts
 
     def folded(self, entry: Entry) -> Entry | None:
@@ -177,12 +179,12 @@ class Ops:
         edits = [self._edits[known] for known in ids if known in self._edits]
         if len(edits) <= 1:
             return edits[0].changes() if edits else {}
-        # Edited by more than one of its ids: the order of the lines counts.
+        # It was edited under more than one of its ids: apply the edits in file order.
         lines = sorted((line for one in edits for line in one.by_position()), key=itemgetter(0))
         return _join_all(edit for _, edit in lines)
 
     def together(self, targets: set[str]) -> set[str]:
-        """These ids and all others of the same messages."""
+        """These ids, and all other ids of the same messages."""
         closed = set(targets)
         for target, edits in self._edits.items():
             ids = {target, *(known for edit in edits.lines for known in ids_of(edit))}

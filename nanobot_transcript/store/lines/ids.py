@@ -9,7 +9,7 @@ from nanobot_transcript.store.lines.ops import hides, is_op, needs_message
 __all__ = ["EDIT_SENT", "edit_keys", "hidden_key", "id_keys", "ids_of", "is_sent"]
 
 EDIT_SENT: Final = "\0sent\0"
-"""Before a message's id: the key of its sender's own report, of which there is one."""
+"""Prefix of a message id: the key of the sender's own report, of which there is only one."""
 
 _HIDDEN: Final = "\0hidden\0"
 _MARK: Final = "\0mark\0"
@@ -34,12 +34,12 @@ def hidden_key(target: str) -> str:
 
 
 def is_sent(entry: Entry) -> bool:
-    """True for what the sender itself reported, whose text is the one as written."""
+    """True for what the sender itself reported: its text is exactly as written."""
     return entry.get("source") in _SENT
 
 
 def id_keys(entry: Entry) -> list[str]:
-    """The keys under which a line stands in the id table."""
+    """The keys of a line in the id table."""
     if not is_op(entry):
         return ids_of(entry)
     target = entry.get("target")
@@ -53,14 +53,14 @@ def id_keys(entry: Entry) -> list[str]:
 
 
 def edit_keys(edit: Entry, target: str, ids: Iterable[str]) -> list[str]:
-    """The keys any of which keeps an edit from being written: it is there already, or its message is hidden by one of
-    its ``ids``.
+    """Keys of which none may be known when an edit is written: a known one means that the edit is there already, or
+    that the message is hidden under one of its ``ids``.
     """
     return [*(hidden_key(known) for known in dict.fromkeys([target, *ids])), *_once(edit, target)]
 
 
 def _once(edit: Entry, target: str) -> list[str]:
-    """The keys by which an edit that comes again is known."""
+    """The keys by which a repeated edit is recognised."""
     mark = edit.get("mark")
     keys = [EDIT_SENT + target] if is_sent(edit) else []
     return [*keys, _MARK + mark] if type(mark) is str and mark else keys

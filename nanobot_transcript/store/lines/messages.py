@@ -1,7 +1,8 @@
-"""The messages of a stretch of a transcript as readers are shown them."""
+"""The messages of a part of a transcript as readers see them."""
 
 from bisect import insort
 from operator import itemgetter
+from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.lines.fold import Ops, Position
@@ -9,13 +10,19 @@ from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.store.lines.ops import is_op
 from nanobot_transcript.store.lines.order import moment_of, sort_key
 
-__all__ = ["ShownMessages", "brief"]
+__all__ = ["KEPT_READY", "LOOK_PAST", "ShownMessages", "brief"]
+
+KEPT_READY: Final = 1000
+"""So many of the newest messages of a chat a backend keeps in memory; a longer answer is read from the store."""
+
+LOOK_PAST: Final = 2000
+"""So many lines of imported history are read past to find newer messages before them."""
 
 _Key = tuple[float, int, int]
 
 
 class ShownMessages:
-    """Messages in the order in which they are shown, each once, and what other lines say about them."""
+    """Messages in the order in which they are shown, each once, with the edits and recalls about them."""
 
     def __init__(self) -> None:
         self._ordered: list[tuple[_Key, Entry]] = []
@@ -28,7 +35,7 @@ class ShownMessages:
         return len(self._ordered)
 
     def add(self, position: Position, entry: Entry) -> None:
-        """Take in the next line of the transcript."""
+        """Add the next line of the transcript."""
         if is_op(entry):
             self._ops.note(position, entry)
             return
@@ -55,5 +62,5 @@ class ShownMessages:
 
 
 def brief(entry: Entry) -> RecentMessage:
-    """What ``get_recent`` gives of an entry."""
+    """An entry in the form that ``get_recent`` returns."""
     return {"role": entry["role"], "content": entry["content"], "sender": entry["sender"]}

@@ -1,4 +1,4 @@
-"""The order in which messages are shown: by the platform's time, ties as they came."""
+"""The order in which messages are shown: by the platform's time, then by arrival."""
 
 import time
 from math import isfinite
@@ -10,7 +10,7 @@ from nanobot_transcript.store.arguments import looks_like_seconds
 __all__ = ["SLACK", "moment_of", "sort_key"]
 
 SLACK: Final = 64
-"""How far apart in the file two messages may stand and still change places."""
+"""How many lines apart two messages may be in the file and still be shown in the other order."""
 
 _AHEAD_MS: Final = 300_000
 
@@ -18,7 +18,7 @@ _AHEAD_MS: Final = 300_000
 def moment_of(entry: Entry) -> float | None:
     """When a message was said (ms), for sorting; None when its line does not tell.
 
-    A time in the future counts as five minutes after arrival at most, a useless one as the time of arrival.
+    A time in the future counts as five minutes after arrival at most, an unusable one as the time of arrival.
     """
     received = entry.get("rts")
     arrival = received if isinstance(received, int | float) and 0 <= received < 1e18 else None
@@ -29,6 +29,6 @@ def moment_of(entry: Entry) -> float | None:
 
 
 def sort_key(entry: Entry, moment: float, order: int) -> tuple[float, int, int]:
-    """Its moment, the platform's own order among equals, then the order of arrival."""
+    """Its moment, then the platform's own order, then the order of arrival."""
     position = entry.get("pos")
     return moment, position if type(position) is int else 0, order

@@ -9,7 +9,7 @@ from support.procs import until
 from support.waiting import PATIENCE
 
 from nanobot_transcript import ConfigError, StoreBusyError
-from nanobot_transcript.turns import Grant, Lease, agent_of, new_holder
+from nanobot_transcript.coordination.contract import Grant, Lease, agent_of, new_holder
 
 MakeLease = Callable[[], Lease]
 LONG = 60.0

@@ -49,4 +49,4 @@ async def test_that_its_database_is_away_and_that_it_is_back_is_said_once(site: 
         "nanobot_transcript.sql.postgres.outage_log"
     ] * 2, loud
     assert log.count(f":{server.port}/postgres") == 2, "where it begins, and where it is away"
-    assert "What is said is kept in" in log
+    assert "Messages are kept in" in log

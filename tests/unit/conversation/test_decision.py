@@ -11,7 +11,8 @@ from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Decision
 from nanobot_transcript.sql.outage import AwayError
-from nanobot_transcript.turns import AnswerClaims, is_answered
+from nanobot_transcript.turns import AnswerClaims
+from nanobot_transcript.turns.claim import is_answered
 
 
 @pytest.mark.parametrize("odd", [["om_1"], {"om_1": 1}, 5])

@@ -480,7 +480,7 @@ def test_a_transcript_that_has_lost_its_name_is_kept_and_told(
     flushed(again)
     again.close()
     assert occurs_on_disk(tmp_path / "spool", "text of om_1")
-    assert "lost the name" in caplog.text
+    assert "lost its session key" in caplog.text
 
 
 def test_a_spool_that_cannot_be_made_refuses_what_it_is_brought(far: FaultyFar, tmp_path: Path) -> None:

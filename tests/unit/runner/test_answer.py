@@ -184,7 +184,7 @@ async def test_a_word_that_cannot_be_sent_either_is_told_in_the_log(
     await stage.start()
     await stage.chat.say("@Alpha hello")
     await stage.quiet()
-    assert "could not say that it does not answer: the chat is gone" in caplog.text
+    assert "could not send its failure text: the chat is gone" in caplog.text
 
 
 async def test_a_message_carries_a_reaction_for_as_long_as_it_is_being_answered(stage: Any) -> None:

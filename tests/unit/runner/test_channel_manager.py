@@ -138,7 +138,7 @@ async def test_an_unexpected_failure_reaches_the_sender_and_the_next_message_goe
         await sending.say("hello")
     await sending.say("another")
     await sending.end()
-    assert "was not handled" in caplog.text
+    assert "Handling a message failed" in caplog.text
 
 
 async def test_a_private_message_is_sent_and_not_recorded(store: Any) -> None:

@@ -20,7 +20,7 @@ def test_it_is_said_once_until_it_is_over(caplog: pytest.LogCaptureFixture) -> N
             clock[0] += 0.4
         outage.over()
         outage.over()
-    away = "db is away. Start it. Until it is back, this is not said again."
+    away = "db is away. Start it. Until it is back, this is not logged again."
     assert [record.getMessage() for record in caplog.records] == [away, "The database is back after 12 s."] * 2
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
 

@@ -121,7 +121,7 @@ async def test_what_a_spool_accepts_is_not_taken_for_missing(tmp_path: Path, cap
         async with AsyncGroupTranscriptStore.over(spooled, fallback=asked) as store:
             assert texts((await store.recent(KEY)).entries) == ["text 0", "new words", "text 2"]
             assert sum(map(len, far.batches)) == 2
-    assert "2 messages were missing" in caplog.text
+    assert "recorded 2 missing messages" in caplog.text
 
 
 async def test_a_platform_that_refuses_leaves_what_is_on_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

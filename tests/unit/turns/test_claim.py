@@ -18,7 +18,8 @@ from nanobot_transcript import AsyncGroupTranscriptStore, StoreError, StoreUnava
 from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns import AnswerClaims, Claim, ClaimLimits, FileLease, is_answered
+from nanobot_transcript.turns import AnswerClaims, Claim, ClaimLimits, FileLease
+from nanobot_transcript.turns.claim import is_answered
 
 KEY = "feishu:oc_1"
 LIMITS = {"ttl": FOR_EVER, "longest_wait": 0.1, "look_every": 0.01, "patience": FOR_EVER}

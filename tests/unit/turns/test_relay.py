@@ -314,7 +314,7 @@ async def test_a_record_that_goes_away_ends_no_relay(tmp_path: Path, caplog: pyt
 
         far.down = True
         running = asyncio.create_task(relay(store).run(take))
-        await until(lambda: "Beta does not hear other bots now" in caplog.text)
+        await until(lambda: "Beta cannot hear other bots" in caplog.text)
         far.down = False
         async with asyncio.timeout(PATIENCE):
             await bot(store, 1)

@@ -6,7 +6,8 @@ import pytest
 
 from nanobot_transcript.cli.commands.gate.mode import decided_by, who_decides
 from nanobot_transcript.conversation.policy import Mode, Policy
-from nanobot_transcript.runner import InboundMessage, MessageBus
+from nanobot_transcript.runner import InboundMessage
+from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.intake import Intake
 
 ENTRY: Any = {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": 1.0}
