@@ -1,4 +1,4 @@
-"""What may be asked and written: in characters that have bytes, and no more of it than people can be shown."""
+"""Limits and cleaning of questions, names, ids and messages."""
 
 import re
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ _MOST_OPTIONS: Final = 500
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DIRECTION: Final = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Marks that turn the order of what is read, also of what stands beside a name."""
+"""Bidirectional marks: they can reorder the text around a name, too."""
 
 
 def checked(question: Question, has_files: bool = False) -> Question:
-    """The question or message as it may be kept and shown. Raises InvalidQuestionError."""
+    """The question or message, cleaned for storage and display. Raises InvalidQuestionError."""
     question = replace(
         question,
         text=clean(question.text),
@@ -48,7 +48,7 @@ def checked(question: Question, has_files: bool = False) -> Question:
 
 
 def group_chat(chat: str) -> str:
-    """A chat by its session key, or by an id that tells its platform. Raises InvalidQuestionError."""
+    """The session key of a chat, given as key or as an id that shows its platform. Raises InvalidQuestionError."""
     chat = chat.strip()
     if not chat:
         return ""
@@ -60,23 +60,23 @@ def group_chat(chat: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a question may be known by this: a text that looks like what it is."""
+    """Whether the text can be an id: short, and without invisible characters."""
     hidden = _CONTROL.search(text) or _DIRECTION.search(text)
     return 0 < len(text) <= _LONGEST_ID and text == clean(text).strip() and not hidden
 
 
 def clean(text: str) -> str:
-    """The text in characters that every store and every client can hold."""
+    """The text without lone surrogates and NUL, which some stores and clients cannot hold."""
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
 def clean_name(text: str, longest: int = LONGEST_NAME) -> str:
-    """A name on one line that is read in the order in which it is written."""
+    """The name on one line, without control characters and bidirectional marks."""
     return _DIRECTION.sub("", _CONTROL.sub(" ", clean(text[:longest])))
 
 
 def size_of(question: Question) -> int:
-    """About how many bytes a question has."""
+    """The bytes of a question, roughly."""
     return len(question.text.encode()) + 4 * sum(_lengths(question.choices))
 
 
