@@ -13,7 +13,7 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.search import MailQuery
 from transcript_mcp.filebox.values import BOXES
-from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, PageWatch, WebPage, get_handler, polling, post_handler, stamp
 
 __all__ = ["BoxesPage"]
 
@@ -43,13 +43,13 @@ class BoxesPage(WebPage):
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/boxes``."""
         return [
-            web.get("/api/boxes", answered(self.agents)),
-            web.get("/api/boxes/page", answered(self.page)),
-            web.get("/api/boxes/thread", answered(self.thread)),
-            web.get("/api/boxes/search", answered(self.search)),
-            web.post("/api/boxes/send", done(self.send)),
-            web.post("/api/boxes/resolve", done(self.resolve)),
-            web.post("/api/boxes/reject", done(self.reject)),
+            web.get("/api/boxes", get_handler(self.agents)),
+            web.get("/api/boxes/page", get_handler(self.page)),
+            web.get("/api/boxes/thread", get_handler(self.thread)),
+            web.get("/api/boxes/search", get_handler(self.search)),
+            web.post("/api/boxes/send", post_handler(self.send)),
+            web.post("/api/boxes/resolve", post_handler(self.resolve)),
+            web.post("/api/boxes/reject", post_handler(self.reject)),
         ]
 
     def agents(self, _asked: PageCall) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class BoxesPage(WebPage):
     @property
     def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
-        return looked_at(self.look)
+        return polling(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """The folders of all boxes as they are now."""

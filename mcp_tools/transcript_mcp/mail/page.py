@@ -13,7 +13,7 @@ from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.values import Draft, InboxQuery, Letter, LetterPage
 from transcript_mcp.mail.views import claims_uri, inbox_uris
-from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, PageWatch, WebPage, get_handler, polling, post_handler, stamp
 
 __all__ = ["MailPage", "RecentThread", "conversations", "unread"]
 
@@ -33,17 +33,17 @@ class MailPage(WebPage):
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/mail``."""
         return [
-            web.get("/api/mail/projects", answered(self.projects)),
-            web.get("/api/mail/agents", answered(self.agents)),
-            web.get("/api/mail/threads", answered(self.threads)),
-            web.get("/api/mail/thread", answered(self.thread)),
-            web.get("/api/mail/inbox", answered(self.inbox)),
-            web.get("/api/mail/outbox", answered(self.outbox)),
-            web.get("/api/mail/search", answered(self.search)),
-            web.get("/api/mail/claims", answered(self.claims)),
-            web.post("/api/mail/send", done(self.send)),
-            web.post("/api/mail/reply", done(self.reply)),
-            web.post("/api/mail/release", done(self.release)),
+            web.get("/api/mail/projects", get_handler(self.projects)),
+            web.get("/api/mail/agents", get_handler(self.agents)),
+            web.get("/api/mail/threads", get_handler(self.threads)),
+            web.get("/api/mail/thread", get_handler(self.thread)),
+            web.get("/api/mail/inbox", get_handler(self.inbox)),
+            web.get("/api/mail/outbox", get_handler(self.outbox)),
+            web.get("/api/mail/search", get_handler(self.search)),
+            web.get("/api/mail/claims", get_handler(self.claims)),
+            web.post("/api/mail/send", post_handler(self.send)),
+            web.post("/api/mail/reply", post_handler(self.reply)),
+            web.post("/api/mail/release", post_handler(self.release)),
         ]
 
     def projects(self, _asked: PageCall) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class MailPage(WebPage):
     @property
     def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
-        return looked_at(self.look)
+        return polling(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """The database as it is now. Its files change before what was written can be read."""

@@ -1,4 +1,4 @@
-"""Building MCP servers without touching an SDK: the one room that knows it, 1.x and 2.x alike.
+"""MCP servers from plain functions. The only room that imports the MCP SDK, 1.x or 2.x.
 
     from transcript_mcp.sdk import Server, serve_stdio
 
@@ -6,7 +6,7 @@
     server.tool(now, read_only=True)
     asyncio.run(serve_stdio(server))
 
-Importing this imports neither SDK nor HTTP server; serving does.
+Importing this package imports neither the SDK nor an HTTP server; serving does.
 """
 
 from transcript_mcp.sdk.calls import CALLER

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.names import in_words
 from nanobot_transcript.threads import in_thread
-from transcript_mcp.transcript.bounds import fitting
-from transcript_mcp.transcript.lines import Line, encode, shown_id
+from transcript_mcp.transcript.json_lines import Line, encode, shown_id
 from transcript_mcp.transcript.reading import MessagePage, View, page, page_text
+from transcript_mcp.transcript.size_limits import fitting
 
 __all__ = ["LONGEST_WAIT", "Tell", "news"]
 
