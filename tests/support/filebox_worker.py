@@ -17,7 +17,7 @@ from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import MailNotFoundError, TranscriptError
 from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox
-from transcript_mcp.filebox.intents import abandoned
+from transcript_mcp.filebox.delivery_journal import abandoned
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.search import MailQuery
 from transcript_mcp.filebox.thread import entries

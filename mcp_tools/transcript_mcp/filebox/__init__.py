@@ -1,4 +1,4 @@
-"""FileBox: Markdown mailboxes of agents on one file system. Free of MCP; the tools on top are in ``server``."""
+"""FileBox: Markdown mailboxes of agents on one file system. Knows no MCP, except in ``server`` and ``tools``."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
+"""The MCP tools of the transcripts: names, descriptions, limits. The work is in the other modules of this room."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ _Offset = Annotated[int, Field(description="How many to skip, as an earlier answ
 
 @dataclass(eq=False)
 class TranscriptTools:
-    """One method per tool. ``offer`` registers them; agents are the bots that this server was told of."""
+    """One method per tool. ``offer`` registers them. ``agents``: the bots of the settings."""
 
     store: AsyncGroupTranscriptStore
     view: View
@@ -195,7 +195,7 @@ class TranscriptTools:
 
         Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
         """
-        from transcript_mcp.transcript import gate_preview  # the gate is needed here only, and not light
+        from transcript_mcp.transcript import gate_preview  # slow to import, and only needed here
 
         key = chat_called(self.view.store, session_key)
         return encode(
@@ -232,7 +232,7 @@ class TranscriptTools:
         )
 
     async def _ready(self, chat: str) -> str:
-        """The session key of a chat, once what was missed of it has been asked for."""
+        """The session key of a chat, after gaps in its record were filled from the platform's history."""
         key = await in_thread(chat_called, self.view.store, chat)
         if self.store.gaps is not None:
             await self.store.gaps.filled(key)
