@@ -16,9 +16,9 @@ from typing import Any, Final
 from nanobot_transcript.errors import ConfigError
 from transcript_mcp.filebox.agent_folders import AgentFolder, places
 
-__all__ = ["CONFIG_NAME", "BoxAgents", "ConfigSource"]
+__all__ = ["BoxAgents", "ConfigSource"]
 
-CONFIG_NAME: Final = ".filebox"
+_CONFIG_NAME: Final = ".filebox"
 _LARGEST: Final = 4 * 1024 * 1024
 _EXAMPLE: Final = '{"current_agent": "qa_agent", "agents": {"qa_agent": "/path/to/its/folder", "dev_agent": "/path"}}'
 
@@ -70,15 +70,15 @@ class ConfigSource:
         self.home = Path(os.path.realpath(self.home))
         if self.cwd is not None:
             self.cwd = Path(os.path.realpath(self.cwd))
-        self._candidates = [folder / CONFIG_NAME for folder in self._folders()]
+        self._candidates = [folder / _CONFIG_NAME for folder in self._folders()]
 
     def load(self) -> BoxAgents:
         """The current configuration. Raises ConfigError, which names the file, the key and what to do."""
         path = self.file()
         if path is None:
-            nearby = f"no {CONFIG_NAME} in {self.cwd} or above it, and " if self.cwd else ""
+            nearby = f"no {_CONFIG_NAME} in {self.cwd} or above it, and " if self.cwd else ""
             raise ConfigError(
-                f"No agents are known: there is {nearby}no {self.home / CONFIG_NAME}.",
+                f"No agents are known: there is {nearby}no {self.home / _CONFIG_NAME}.",
                 hint=f"Write one that looks like {_EXAMPLE}.",
             )
         try:
@@ -120,7 +120,7 @@ class ConfigSource:
                 path, everybody, reason="There is no working directory that says which agent this is.", nowhere=True
             )
         here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
-        of_all = path == self.home / CONFIG_NAME and self.cwd != self.home
+        of_all = path == self.home / _CONFIG_NAME and self.cwd != self.home
         if current and not of_all:
             differs = here.current and here.current != current
             doubt = f"This is the folder of {here.current}, but current_agent in {path} says {current}."

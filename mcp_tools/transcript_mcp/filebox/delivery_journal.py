@@ -85,7 +85,7 @@ def announced(sender: OpenMailbox, text: bytes) -> Iterator[Sending]:
 
 
 def abandoned(sender: MailboxFolder) -> Iterator[Note]:
-    """Deliveries of crashed processes. Each is locked while the caller handles it, then removed unless ``keep`` is set."""
+    """Deliveries of crashed processes. Each is locked while the caller handles it, then removed unless ``keep``."""
     for place in (_FOLDER, _EARLIER):
         with sender.looked_at(*place) as folder:
             for name in names(folder):

@@ -28,7 +28,7 @@ _Search = Callable[[str, MailboxFolder, Views], set[str]]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One file of a mail. Bytes that are not UTF-8 are surrogates in ``text``, so that writing it back loses nothing."""
+    """One file of a mail. Bytes that are not UTF-8 become surrogates in ``text``, so writing it back loses nothing."""
 
     mailbox: MailboxFolder
     box: Box

@@ -204,7 +204,7 @@ class Mailbox:
         return self._move("reject", filename)
 
     def batch(self, action: str, filenames: Sequence[str], box: str = "inbox") -> list[Outcome]:
-        """Read, resolve or reject many, with a result for each. Texts share a limit of ``options.max_read`` characters."""
+        """Read, resolve or reject many, with a result for each. Texts share a limit of ``options.max_read``."""
         if action not in ("read", *_MOVES):
             raise InvalidMailError(f"Unknown action {action!r}. Available actions: read, resolve, reject.")
         left = self._shared.options.max_read

@@ -8,12 +8,12 @@ from typing import Final
 from nanobot_transcript.entry import storable
 from nanobot_transcript.errors import InvalidItemError
 
-__all__ = ["MOST_ID", "MOST_WAIT", "checked_key", "checked_session", "checked_text", "flag", "input_text", "seconds"]
+__all__ = ["MOST_ID", "checked_key", "checked_session", "checked_text", "flag", "input_text", "seconds"]
 
 MOST_ID: Final = 200
 """Characters of a session id, and of an idempotency key."""
 
-MOST_WAIT: Final = 60.0
+_MOST_WAIT: Final = 60.0
 """Seconds for which a reader may hold a request open."""
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -86,9 +86,9 @@ def seconds(value: str | None) -> float:
     """The ``wait`` of a reader. Raises InvalidItemError."""
     if value is None:
         return 0.0
-    if not _NUMBER.fullmatch(value) or float(value) > MOST_WAIT:
+    if not _NUMBER.fullmatch(value) or float(value) > _MOST_WAIT:
         raise InvalidItemError(
-            "wait is not an allowed number of seconds.", hint=f"Use 0 to {MOST_WAIT:g}, and ask again afterwards."
+            "wait is not an allowed number of seconds.", hint=f"Use 0 to {_MOST_WAIT:g}, and ask again afterwards."
         )
     return float(value)
 

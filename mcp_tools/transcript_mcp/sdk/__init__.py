@@ -11,16 +11,9 @@ Importing this package imports neither the SDK nor an HTTP server; serving does.
 
 from transcript_mcp.sdk.calls import CALLER
 from transcript_mcp.sdk.content import Audio, Content, Embedded, Image, Link, Message, Result, Text
-from transcript_mcp.sdk.context import Context, Elicited, LogLevel
+from transcript_mcp.sdk.context import Context, Elicited
 from transcript_mcp.sdk.http import HttpApp, http_app
-from transcript_mcp.sdk.server import (
-    RegisteredPrompt,
-    RegisteredResource,
-    RegisteredTemplate,
-    RegisteredTool,
-    Server,
-    merged,
-)
+from transcript_mcp.sdk.server import Server, merged
 from transcript_mcp.sdk.stdio import serve_stdio
 from transcript_mcp.sdk.watch import Kind, Watch, WorkOutcome
 
@@ -35,12 +28,7 @@ __all__ = [
     "Image",
     "Kind",
     "Link",
-    "LogLevel",
     "Message",
-    "RegisteredPrompt",
-    "RegisteredResource",
-    "RegisteredTemplate",
-    "RegisteredTool",
     "Result",
     "Server",
     "Text",

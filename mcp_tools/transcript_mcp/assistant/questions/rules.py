@@ -11,9 +11,9 @@ from nanobot_transcript.platform import chat_key
 from nanobot_transcript.session_key import split
 from transcript_mcp.assistant.questions.values import Choices, Option, Question
 
-__all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "group_chat", "is_id", "size_of"]
+__all__ = ["checked", "clean", "clean_name", "group_chat", "size_of"]
 
-LONGEST_NAME: Final = 1000
+_LONGEST_NAME: Final = 1000
 _LONGEST_ID: Final = 200
 _LONGEST_TEXT: Final = 1_000_000
 _LONGEST_CHOICES: Final = 100_000
@@ -42,7 +42,7 @@ def checked(question: Question, has_files: bool = False) -> Question:
         raise InvalidQuestionError(
             f"A text may have at most {_LONGEST_TEXT} characters.", hint="Put the rest into a file."
         )
-    if not is_id(question.id):
+    if not _is_id(question.id):
         raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} visible characters.", hint="Use a new UUID.")
     return question
 
@@ -53,13 +53,13 @@ def group_chat(chat: str) -> str:
     if not chat:
         return ""
     key, bare = chat_key(chat), split(chat)[1]
-    named = is_id(bare) and not chat.startswith(":") and len(chat.split()) == 1 and len(chat) <= LONGEST_NAME
+    named = _is_id(bare) and not chat.startswith(":") and len(chat.split()) == 1 and len(chat) <= _LONGEST_NAME
     if key is None or not named:
         raise InvalidQuestionError("This is not a group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
     return key
 
 
-def is_id(text: str) -> bool:
+def _is_id(text: str) -> bool:
     """Whether the text can be an id: short, and without invisible characters."""
     hidden = _CONTROL.search(text) or _DIRECTION.search(text)
     return 0 < len(text) <= _LONGEST_ID and text == clean(text).strip() and not hidden
@@ -70,7 +70,7 @@ def clean(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
-def clean_name(text: str, longest: int = LONGEST_NAME) -> str:
+def clean_name(text: str, longest: int = _LONGEST_NAME) -> str:
     """The name on one line, without control characters and bidirectional marks."""
     return _DIRECTION.sub("", _CONTROL.sub(" ", clean(text[:longest])))
 
