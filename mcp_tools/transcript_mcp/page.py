@@ -1,13 +1,12 @@
-"""What a page asks for, and the answers: parameters of a query or fields of a JSON body, one form of JSON, and how it
-hears of what changes.
+"""The web pages of the rooms: parameters of a request, handlers that answer with JSON, and news of changes.
 
-Rooms whose files lie on this machine alone are looked at again and again: a look costs one ``stat`` per file, in a
-thread.
+Rooms that keep plain files on this machine are polled: a poll costs one ``stat`` per file, in a thread.
 """
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -27,12 +26,12 @@ __all__ = [
     "PageWatch",
     "Tell",
     "WebPage",
-    "answered",
     "as_json",
     "body_of",
-    "done",
     "event_json",
-    "looked_at",
+    "get_handler",
+    "polling",
+    "post_handler",
     "stamp",
 ]
 
@@ -40,32 +39,35 @@ _LONGEST: Final = 2000
 _EVERY: Final = 0.25
 
 PageAction: TypeAlias = "Callable[[PageCall], Any]"
-"""Looks something up or does it; runs in a thread. What it returns becomes JSON."""
+"""Reads or changes something; runs in a thread. What it returns becomes JSON."""
 
 
 class Tell(Protocol):
-    """Tell the pages of one room that there is something new."""
+    """Tells the open pages of one room that something changed."""
 
     def __call__(self, **news: Any) -> None: ...
 
 
 PageWatch: TypeAlias = Callable[[Tell, Callable[[], None]], Awaitable[None]]
-"""Tells what changes in a room, without end, from the moment on in which it has called the second: it has looked."""
+"""Watches a room until it is cancelled: calls the first argument on each change, and the second once, when it is ready
+to see changes.
+"""
 
 Look: TypeAlias = "Callable[[], Mapping[tuple[tuple[str, str], ...], Any]]"
-"""What there is in a room, as news about it (pairs of names and values) and how it looks now."""
+"""The state of a room: a value for each piece of news (pairs of names and values) that is told when the value changes.
+"""
 
 
 class WebPage:
-    """One page of the web UI. A room overrides what it has."""
+    """One page of the web UI. A room overrides the parts it needs."""
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """What the page asks for, below ``/api``."""
+        """The routes of the page's API, below ``/api``."""
         return ()
 
     @property
     def watch(self) -> PageWatch | None:
-        """Tells what changes; None where nothing has to be watched for it."""
+        """What watches for changes; None where nothing has to be watched."""
         return None
 
     @property
@@ -75,28 +77,28 @@ class WebPage:
 
     @property
     def is_for_askers(self) -> bool:
-        """True for what people see who show a token of ``assistant.tokens``; they see no other page."""
+        """True for the page shown to people with a token of ``assistant.tokens``; they see no other."""
         return False
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the page has to know before it asks for anything."""
+        """What the page needs to know before its first request."""
         return {}
 
     def close(self) -> None:
         """The hub ends."""
 
 
+@dataclass(eq=False)
 class PageCall:
-    """The values of one request. What is missing or of another kind becomes an answer that says so."""
+    """The values of one request. A value that is missing or has the wrong type raises RequestError."""
 
-    def __init__(self, values: Mapping[str, Any], caller: str = "") -> None:
-        self._values = values
-        self.caller: str = caller
+    values: Mapping[str, Any]
+    caller: str = ""
 
     def text(self, name: str, default: str | None = None, *, longest: int | None = _LONGEST) -> str:
         """A text; an error where there is none and no default."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         if value is None or value == "":
             if default is None:
                 raise _wrong(f"{name} is missing.")
@@ -111,14 +113,14 @@ class PageCall:
 
     def number(self, name: str, default: int, most: int, least: int = 1) -> int:
         """A whole number from ``least`` to ``most``."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         try:
             return min(max(least, int(value)), most) if value is not None else default
         except (TypeError, ValueError):
             raise _wrong(f"{name} is not a whole number.") from None
 
     def numbers(self, name: str) -> list[int]:
-        """Whole numbers with a comma between each two, empty where there are none."""
+        """Whole numbers separated by commas; empty where there are none."""
         try:
             return [int(each) for each in self.text(name, "").split(",") if each]
         except ValueError:
@@ -126,17 +128,17 @@ class PageCall:
 
     def flag(self, name: str) -> bool:
         """True for ``true``, ``1`` and the like."""
-        return self._values.get(name) in (True, "1", "true", "yes")
+        return self.values.get(name) in (True, "1", "true", "yes")
 
     def texts(self, name: str) -> list[str]:
         """A list of texts, empty where there is none."""
-        value = self._values.get(name) or []
+        value = self.values.get(name) or []
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise _wrong(f"{name} is not a list of texts.")
         return value
 
 
-def answered(finding: PageAction) -> Handler:
+def get_handler(finding: PageAction) -> Handler:
     """A handler for GET: the query's parameters."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -145,8 +147,8 @@ def answered(finding: PageAction) -> Handler:
     return handle
 
 
-def done(doing: PageAction) -> Handler:
-    """A handler for POST: the fields of a JSON object. A page from elsewhere cannot send that kind of body."""
+def post_handler(doing: PageAction) -> Handler:
+    """A handler for POST: the fields of a JSON object."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         return as_json(await in_thread(doing, await body_of(request)))
@@ -155,17 +157,17 @@ def done(doing: PageAction) -> Handler:
 
 
 def as_json(value: Any) -> web.Response:
-    """An answer that no browser keeps."""
+    """An answer as JSON that browsers do not cache."""
     return web.Response(text=event_json(value), content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 def event_json(value: Any) -> str:
-    """One line of JSON, also of texts that hold halves of characters."""
+    """One line of JSON. Lone surrogates in texts, which UTF-8 cannot carry, are replaced."""
     return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 async def body_of(request: web.Request) -> PageCall:
-    """The fields of a JSON body; a page from elsewhere cannot send that kind."""
+    """The fields of a JSON body. Only JSON is taken: another site's page cannot send that type without a preflight."""
     if request.content_type.lower() != "application/json":
         raise _wrong("The body must be JSON, with that Content-Type.", 415)
     try:
@@ -181,8 +183,8 @@ def _wrong(sentence: str, status: int = 400) -> RequestError:
     return RequestError(status, "wrong_request", sentence, "docs/en/web.md lists what the page requests.")
 
 
-def looked_at(look: Look, every: float = _EVERY) -> PageWatch:
-    """Look again and again, every so many seconds, and tell what is different."""
+def polling(look: Look, every: float = _EVERY) -> PageWatch:
+    """Call ``look`` every so many seconds, and tell what has changed."""
 
     async def watch(tell: Tell, looked: Callable[[], None]) -> None:
         before = await in_thread(look)
@@ -200,7 +202,7 @@ def looked_at(look: Look, every: float = _EVERY) -> PageWatch:
 
 
 def stamp(path: Path | str) -> tuple[int, int, int] | None:
-    """When a file was written last, its size and which file it is; None where there is none."""
+    """Modification time, size and inode of a file; None where there is none."""
     try:
         found = Path(path).stat()
     except OSError:

@@ -1,6 +1,6 @@
-"""What a room says of itself: its name, how it is opened, and what the hub and the commands have to know of it.
+"""How a room describes itself: its name, how it is opened, and what the hub and the commands need to know.
 
-Read by commands that must start quickly, so it imports nothing heavy, and neither does the ``room`` of each room.
+Imported by commands that must start quickly, so nothing here is heavy, and neither is the ``room.py`` of each room.
 """
 
 from dataclasses import dataclass
@@ -30,14 +30,13 @@ __all__ = ["Addressee", "Fault", "GivenNotes", "News", "Notes", "OpenRoom", "Own
 class Room:
     """One room, before it is opened.
 
-    ``name`` is that of its address (``/mcp/NAME``) and in commands. ``open`` makes what it offers from the settings;
-    its last argument is the folder in which a client started this process, None in the hub. ``stdio`` is how it is
-    served there: by the process itself (``here``), by the hub to which the process hands everything on (``relayed``),
-    or by a program of the room (``adapter``). ``entry`` is what a client calls it, where it stands alone there.
-    ``waits``: its calls wait for somebody, for up to a day. ``safe`` are the tools that a client may call without
-    asking its person. ``rules`` is what an agent is told of it, ``has_letters`` whether others write to agents there.
-    ``advice`` is what to do about a problem in the room that says no more itself. ``tables`` are those it keeps, for
-    whoever moves them to another database.
+    ``name``: in its address (``/mcp/NAME``) and in commands. ``open``: makes an ``OpenRoom`` from the settings; its
+    last argument is the folder in which a client started this process, None in the hub. ``stdio``: who serves it over
+    stdin and stdout: this process (``here``), the hub, with this process as a relay (``relayed``), or a program of the
+    room (``adapter``). ``entry``: its name in a client's configuration, where it has one of its own. ``waits``: its
+    calls wait for somebody, for up to a day. ``safe``: tools that a client may call without asking its person.
+    ``rules``: what agents are told about it. ``has_letters``: others write to agents there. ``advice``: what to do
+    about a logged problem that has no hint. ``tables``: those it keeps, so that they can be moved to another database.
     """
 
     name: str
@@ -53,20 +52,20 @@ class Room:
 
     @property
     def package(self) -> str:
-        """The package that holds it, by which its log lines begin."""
+        """Its package, with which the names of its loggers begin."""
         return self.open.__module__.rpartition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRoom:
-    """What a room offers: an MCP server, and in the hub what stands beside it. All but the server is asked for by the
-    hub alone, so that a process that talks MCP over its stdin needs no HTTP server.
+    """What a room offers: an MCP server, and what the hub serves beside it. Only the hub uses the rest, so a process
+    that speaks MCP over stdin needs no HTTP server.
 
-    ``routes`` are beside MCP. With ``own_access`` the room looks at the tokens of its routes itself, and at how large a
-    body is; the hub checks where a request comes from. ``pages`` by name. ``stored`` is what it keeps, and how much;
-    ``writes_in`` where the hub needs room for that, beside its own folder. ``record`` is the record of groups that it
-    shows. ``running`` goes on as long as the hub does. ``notes`` is what people
-    write to agents in this room, ``hear`` tells a room of it that gives it to agents.
+    ``routes``: HTTP routes beside MCP. ``own_access``: the room itself checks the tokens and body sizes of its routes;
+    the hub then only checks host and origin. ``pages``: by name. ``stored``: what it keeps, and how much.
+    ``writes_in``: folders that need free space, beside the hub's own. ``record``: the record of groups that it shows.
+    ``running``: entered when the hub starts and left when it stops. ``notes``: what people write to agents in this
+    room. ``hear``: receives the ``notes`` of another room, to pass them to agents.
     """
 
     server: "Server"
@@ -83,8 +82,8 @@ class OpenRoom:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What lies ``where``: ``bytes``, and the number of things where somebody counts them. ``files`` of them lie in the
-    folder of the hub.
+    """One store of a room, at ``where``: its size in bytes, and how many things are in it where somebody counts them.
+    ``files`` of its files are in the hub's folder.
     """
 
     name: str
@@ -104,37 +103,37 @@ class Fault:
 
 
 class OwnAccess(Protocol):
-    """What the hub tells people of routes at whose tokens the room looks itself. Each method is asked about any request
-    of the hub, and gives None for one that came by another route.
+    """What the System page shows of routes whose tokens the room checks itself. Each method is called for every request
+    of the hub, and returns None for a request to other routes.
     """
 
     def client(self, request: "Request", program: str) -> tuple[str, str] | None:
-        """By which way somebody came who was let in, and the name of the program, empty where nobody is to see it."""
+        """The entrance and the program's name (empty to hide it) of a caller who was let in."""
         ...
 
     def called(self, request: "Request") -> str | None:
-        """What was asked for, by a name of which there are few."""
+        """The route's name, from a small fixed set."""
         ...
 
     def fault(self, request: "Request", answer: "Mapping[str, Any]") -> Fault | None:
-        """What the JSON of an answer says is wrong, where it has another form than the hub's."""
+        """The error in the JSON of an answer, where its form is not the hub's."""
         ...
 
 
 class News(Protocol):
-    """What a page may tell and ask of the hub."""
+    """What the hub offers to a page."""
 
     notes: "Notes | None"
-    """What people write to agents, where there is a page to write it on."""
+    """Where people write to agents, if a room has that."""
 
     def tell(self, page: str, **more: "Any") -> None:
-        """There is something new on a page."""
+        """Tell open browsers that something changed on a page."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """An agent as people write to it: on whose behalf it works (the caller of its tools), its project and name."""
+    """An agent to whom people write: the caller of its tools, its project and its name."""
 
     caller: "Caller | None"
     project: str
@@ -142,35 +141,33 @@ class Addressee:
 
 
 class GivenNotes(Protocol):
-    """What people wrote to an agent, on its way there."""
+    """Notes that were taken for an agent and are on their way to it."""
 
     @property
     def contents(self) -> "Sequence[Content]":
-        """What the agent is shown."""
+        """The notes as the agent sees them."""
         ...
 
     def arrived(self, arrived: bool) -> None:
-        """It has reached the agent's client, or it has not and can be had again. Said once."""
+        """Say once whether they reached the agent's client; if not, they can be taken again."""
         ...
 
 
 class Notes(Protocol):
-    """What people write to agents unasked, which an agent may get in another room. All methods raise StoreError
-    kinds.
-    """
+    """What people write to agents unasked. Other rooms may deliver it with their answers. Methods raise StoreError."""
 
     def news(self, agent: Addressee) -> "AbstractContextManager[asyncio.Event]":
-        """Set when there may be something new for the agent, as long as the ``with`` block lasts."""
+        """An event that is set when there may be new notes for the agent; watched until the ``with`` block ends."""
         ...
 
     async def take(self, agent: Addressee, session: str) -> GivenNotes | None:
-        """All there is for the agent, for this session alone until it is confirmed."""
+        """All notes for the agent. They belong to this session until it confirms them."""
         ...
 
     async def confirm(self, caller: "Caller | None", session: str) -> int:
-        """The agent's next call in a session: it has what it got there; how many messages."""
+        """Called at the agent's next call in a session: what it was given there has arrived. Returns how many notes."""
         ...
 
     def reaches(self, person: "Caller", agent: Addressee) -> bool:
-        """Whether what a person writes to an agent, on the page, is given to it."""
+        """Whether notes that this person writes on the page are given to the agent."""
         ...

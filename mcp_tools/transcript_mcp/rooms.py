@@ -1,4 +1,4 @@
-"""The rooms there are. A new one has its line here."""
+"""The list of rooms. A new room needs a line here."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ ROOMS: "Final[Mapping[str, Room]]" = {room.name: room for room in (TRANSCRIPT, F
 
 
 def offered(names: Sequence[str] | None) -> tuple[str, ...]:
-    """What ``hub.servers`` names; all where it is not set. Raises ConfigError for a name of nothing."""
+    """The servers named in ``hub.servers``; all where it is not set. Raises ConfigError for an unknown name."""
     unknown = [name for name in names or () if name not in ROOMS]
     if unknown:
         raise ConfigError(
@@ -35,21 +35,21 @@ def offered(names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def kept_tables(settings: "Settings") -> "list[KeptTables]":
-    """What rooms keep in tables, for whoever moves them."""
+    """The tables of all rooms, for ``migrate``."""
     return [tables for room in ROOMS.values() if room.tables is not None for tables in room.tables(settings)]
 
 
 def open_rooms(
     settings: "Settings", names: Iterable[str] | None = None, *, cwd: Path | None = None
 ) -> "dict[str, OpenRoom]":
-    """The rooms by name: those named, or all there are. What they open is closed with their servers.
+    """Opens the rooms with these names, or all of them. Closing their servers closes what they opened.
 
-    A room that another process has to itself, or whose files are links, is left out with a warning. ``cwd`` is the
-    folder in which a client started this process, which tells who it is; None in the hub.
+    A room whose store is locked by another process, or whose files are symbolic links, is skipped with a warning.
+    ``cwd`` is the folder in which a client started this process, which tells who it is; None in the hub.
     """
     from nanobot_transcript.settings.lazy_record import Opening
 
-    opening = Opening(settings)  # one for all: each record has connections of its own
+    opening = Opening(settings)  # shared: each record opens connections of its own
     rooms: dict[str, OpenRoom] = {}
     for name in ROOMS if names is None else names:
         try:

@@ -16,8 +16,8 @@ _OWN: Final = ("mcp", LOCAL)
 
 
 def tokens_of(settings: Settings) -> Tokens:
-    """The tokens that open the hub of these settings. Raises ConfigError when one would open too much."""
-    settings.require("hub.page_token")  # without its variable everybody would be let in
+    """The tokens of the hub. Raises ConfigError when the page's token is one of the others, too."""
+    settings.require("hub.page_token")  # if its ${VAR} is unset, the pages would be open to everybody
     hub = settings.hub
     tokens, agents, askers = (
         {name: token.get_secret_value() for name, token in each.tokens.items()}

@@ -43,7 +43,7 @@ async def test_the_question_that_is_printed_gets_the_answer_that_is_printed(page
                 return response.status, await response.json()
 
         question = asyncio.create_task(call(*asking))
-        await until(lambda: hub.assistant._holding.records(None))
+        await until(lambda: hub.assistant._open.records(None))
         assert (await call(*answering))[0] == 200
         status, answer = await asyncio.wait_for(question, PATIENCE)
     said = json.loads(answering[2])["contents"]

@@ -34,14 +34,14 @@ from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 from transcript_mcp.assistant.protocol.callers import Callers
 from transcript_mcp.assistant.protocol.connect import routes
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.door.identity import LOCAL, Tokens
 from transcript_mcp.filebox import ConfigSource, FileBox
 from transcript_mcp.hub import create_app
-from transcript_mcp.io_bridge import SqlQueueStore
+from transcript_mcp.io_bridge.store import SqlQueueStore
 from transcript_mcp.mail.claims.guard import install_guard
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import MailService

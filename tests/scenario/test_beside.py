@@ -16,8 +16,8 @@ from nanobot_transcript.outbox import Outbox, post_id_for
 from nanobot_transcript.sql.location import Shelf
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
 from transcript_mcp.assistant.groups import GroupQuestions
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Option, Question
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]

@@ -16,10 +16,12 @@ from support.waiting import PATIENCE
 from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import MailNotFoundError, TranscriptError
-from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, MailQuery
-from transcript_mcp.filebox.intents import abandoned
+from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox
+from transcript_mcp.filebox.delivery_journal import abandoned
 from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.search import MailQuery
 from transcript_mcp.filebox.thread import entries
+from transcript_mcp.filebox.values import BOXES
 
 if TYPE_CHECKING:
     from transcript_mcp.sdk.testing import Answer

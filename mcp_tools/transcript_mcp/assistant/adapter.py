@@ -1,4 +1,4 @@
-"""``mcp assistant``: the tools for clients that start programs, with the questions going to a hub."""
+"""``mcp assistant``: the tools over stdio; questions are sent to a hub."""
 
 import logging
 import subprocess
@@ -34,7 +34,9 @@ _KINDS: Final[Mapping[str, type]] = {"host": str, "port": int, "token": str}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the hub is, and whose questions these are; ``is_programs`` where people have another token than this."""
+    """The hub to ask, and the token to ask with. ``is_programs``: it is a program's token, with which people cannot
+    answer.
+    """
 
     host: str
     port: int
@@ -48,18 +50,18 @@ class Target:
 
     @property
     def page(self) -> str:
-        """Where a person answers."""
+        """The URL of the page on which a person answers."""
         if self.is_programs:
-            return f"{self.url}/#/questions"  # which asks for the token of people
+            return f"{self.url}/#/questions"  # the page asks for the page token
         return f"{self.url}?token={quote(self.token, safe='')}"
 
 
 def target_from(
     settings: "Settings", cwd: Path, *, host: str | None = None, port: int | None = None, token: str | None = None
 ) -> Target:
-    """The hub to ask: what is given, else the file ``agentassistant-mcp.toml`` in ``cwd``, else the settings.
+    """The hub to ask: from the arguments, else the file ``agentassistant-mcp.toml`` in ``cwd``, else the settings.
 
-    A token of the settings goes to the hub of the settings only, never where a file or an argument leads.
+    A token from the settings is only sent to the hub of the settings, never to an address from a file or an argument.
     Raises ConfigError.
     """
     said: dict[str, Any] = {
@@ -81,19 +83,19 @@ def target_from(
 
 
 def _own_token(settings: "Settings") -> str:
-    """Whose questions these are where nobody says so."""
+    """The token to use where none is given."""
     return own_token(settings.hub.tokens or settings.assistant.tokens) or LOCAL
 
 
 def adapter_server(settings: "Settings", target: Target) -> "Server":
-    """The MCP server that asks there."""
+    """The MCP server whose questions go to that hub."""
     return build_server(RemoteDesk(target.url, target.token), lambda _ctx: "", options_from(settings))
 
 
 def open_page(target: Target) -> None:
-    """Open the page in a browser. A process of its own does that: ours talks MCP over its stdout."""
+    """Open the page in a browser, from another process: a browser may print, and our stdout carries MCP."""
     nothing = subprocess.DEVNULL
-    subprocess.Popen(  # left alone: it ends by itself
+    subprocess.Popen(  # not waited for: it ends by itself
         [sys.executable, "-m", "webbrowser", target.page], stdin=nothing, stdout=nothing, stderr=nothing
     )
 

@@ -1,6 +1,6 @@
-"""Questions as cards in a group chat, and what a reply or a pressed button there means.
+"""Questions as cards in a group chat, and the meaning of replies and pressed buttons.
 
-The cards are of the platform's version 2.0: https://open.feishu.cn/document/feishu-cards/card-json-v2-structure
+Cards use Feishu's schema 2.0: https://open.feishu.cn/document/feishu-cards/card-json-v2-structure
 """
 
 import re
@@ -12,7 +12,7 @@ from transcript_mcp.assistant.questions.values import AnswerContent, Choices, In
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 
-# A card may have 30 KB; these leave room for buttons even where a character has three bytes.
+# Characters. A card may have 30 KB; these limits leave room for buttons even where a character takes three bytes.
 _LONGEST: Final = 3500
 _LONGEST_LIST: Final = 2500
 _LONGEST_LABEL: Final = 100
@@ -67,7 +67,7 @@ _CHINESE: Final = {
 
 
 def question_card(question: Question) -> dict[str, Any]:
-    """The card that asks. The same question makes the same card."""
+    """The card for an open question. Deterministic, so that a repeated post is the same post."""
     words, choice = _words_of(question), _choice(question)
     elements: list[dict[str, Any]] = [_markdown(_shown(question.text, _LONGEST))]
     if choice is not None:
@@ -85,7 +85,7 @@ def question_card(question: Question) -> dict[str, Any]:
 
 
 def closed_card(record: Inquiry) -> dict[str, Any]:
-    """The card in its place when it is over: what was asked, and who answered what."""
+    """The card that replaces it when the question is closed: what was asked, and who answered what."""
     question, words = record.question, _words_of(record.question)
     said, by = _shown(text_of(record.contents), 1000), _shown(_plain(record.by), 200)
     if record.state == "answered":
@@ -100,7 +100,7 @@ def closed_card(record: Inquiry) -> dict[str, Any]:
 
 
 def chosen(question: Question, value: Mapping[str, Any], form: Mapping[str, Any]) -> list[AnswerContent]:
-    """What a pressed button says; nothing when it says nothing."""
+    """The answer in a pressed button or submitted form; empty when there is none."""
     if value.get("confirm") is True:
         return [AnswerContent("text", _words_of(question)["confirm"])]
     choice = _choice(question)
@@ -110,7 +110,7 @@ def chosen(question: Question, value: Mapping[str, Any], form: Mapping[str, Any]
 
 
 def replied(question: Question, text: str) -> list[AnswerContent]:
-    """What a reply says: an option by its number or label, or its own words; nothing when those are not wanted."""
+    """The answer in a reply: options by number or label, else its text; empty where free text is not allowed."""
     choice = _choice(question)
     if choice is None:
         return [AnswerContent("text", text)]
@@ -123,7 +123,7 @@ def replied(question: Question, text: str) -> list[AnswerContent]:
 
 
 def wrong_choice(question: Question) -> str:
-    """What whoever replied with something else is told."""
+    """The text sent back for a reply that chooses no option."""
     choice = _choice(question)
     return _words_of(question)["wrong"].format(count=len(choice.options) if choice else 0)
 
@@ -138,7 +138,7 @@ def _picked(choice: Choices, numbers: Sequence[str]) -> list[AnswerContent]:
 
 
 def _choice(question: Question) -> Choices | None:
-    """The one list to choose from; a form of several questions is for the page."""
+    """The question's list of options, if it has exactly one; forms with several are answered on the page."""
     only = question.choices[0] if len(question.choices) == 1 else None
     return only if only is not None and only.options else None
 
@@ -188,7 +188,7 @@ def _words_of(question: Question) -> Mapping[str, str]:
 
 
 def _shown(text: str, limit: int) -> str:
-    """Text as Markdown of a card: it mentions nobody, and pictures, which the platform does not load, are links."""
+    """Text as Markdown of a card: mentions are defused, and images, which the platform does not load, become links."""
     cut = text if len(text) <= limit else f"{text[:limit]} …"
     return _PICTURE.sub("", _MENTION.sub("\uff1c", cut))
 

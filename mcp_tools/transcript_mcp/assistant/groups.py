@@ -1,6 +1,6 @@
-"""Questions that are asked in a group chat, too: put there through the outbox, answered there or anywhere else.
+"""Asks questions in group chats, too: posts them through the outbox, and passes on the answers given there.
 
-Nothing is kept here. A question's post is found again by the question itself, so that a hub that was killed goes on.
+Nothing is stored here. The id of a question's post is derived from the question, so a restarted hub finds it again.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ __all__ = ["GroupQuestions"]
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY: Final = 5.0
-"""Seconds after which the chats are looked at also when nobody has told of an answer."""
+"""Seconds after which the outbox is checked for answers even without a signal."""
 
 _AFTER_TROUBLE: Final = 5.0
 _AT_THE_END: Final = 3.0
-"""Seconds for what is still to be shown when the hub stops; the next one shows the rest."""
+"""Seconds for updating cards when the hub stops; the next start updates the rest."""
 
 _DAY: Final = 86_400.0
-"""So long a question may have ended before its card came into the outbox."""
+"""Seconds that a question may have ended before its card came into the outbox."""
 
 
 class GroupQuestions:
-    """``members`` of the chats say who answered, and which bots there are."""
+    """``members`` gives the names of people who answer, and the bots of each chat."""
 
     def __init__(self, assistant: Assistant, outbox: Postbox, members: MemberDirectory) -> None:
         self._assistant = assistant
@@ -46,16 +46,16 @@ class GroupQuestions:
         self._news: deque[Inquiry] = deque()
         self._heard = asyncio.Event()
         self._asked: dict[str, Inquiry] = {}
-        """By the id of the post."""
+        """Open questions by the id of their post."""
         self._seen = 0
-        """The number of the newest answer that was looked at."""
+        """The number of the newest answer that was handled."""
         self._taken_up = False
         self._edition: object = None
-        """The file of the outbox to which these numbers belong."""
+        """The outbox's database file, to which these numbers belong."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Ask and listen inside of this."""
+        """Post questions and listen for answers within the block."""
         stop = self._assistant.listen(self._hear)
         working = asyncio.create_task(self._work())
         try:
@@ -90,13 +90,13 @@ class GroupQuestions:
                     await asyncio.sleep(_AFTER_TROUBLE)
 
     async def _take_up(self) -> None:
-        """Ask what waits, at the start and when the outbox has lost its file, and all posts with it."""
+        """Post all open questions, at the start and when the outbox's file was replaced, and all posts lost with it."""
         edition = await in_thread(self._outbox.edition)
         if not self._taken_up or (self._edition is not None and edition != self._edition):
             self._seen = 0
             waiting = await self._waiting()
             self._asked |= {_post_id(record.question.scope, record.question.id): record for record in waiting}
-            # What was said while no hub ran comes before all else: for some of it there are only seconds left.
+            # First the answers that came while no hub ran: some of their questions time out in seconds.
             await self._look()
             self._news.extend([*await self._left_open(), *await self._waiting()])
             self._taken_up = True
@@ -106,7 +106,7 @@ class GroupQuestions:
         return [record for record in await self._assistant.waiting(None) if record.question.chat]
 
     async def _left_open(self) -> list[Inquiry]:
-        """What has ended, and the last hub was killed before the chat was shown that."""
+        """Questions that have ended, but whose cards the last hub did not get to update."""
         posts = {post.id: post.created_ms for post in await in_thread(self._outbox.open_posts)}
         if not posts:
             return []
@@ -114,7 +114,7 @@ class GroupQuestions:
         return [await self._assistant.wait(*key, 0) for key in ended if _post_id(*key) in posts]
 
     async def _take_news(self, ear: Ear) -> None:
-        """Tell what happened until now, in this order; wait for something here or there when it was nothing."""
+        """Show the changes so far, in order; if there are none, wait for a change or an answer."""
         if not self._news:
             self._heard.clear()
             await first_of(ear.wait(_LOOK_EVERY), self._heard.wait())
@@ -123,7 +123,7 @@ class GroupQuestions:
     async def _tell_news(self) -> None:
         while self._news:
             record = self._news[0]
-            with _alone("A question cannot be shown", record):
+            with _isolated("A question cannot be shown", record):
                 await self._tell(record)
             self._news.popleft()
 
@@ -138,34 +138,34 @@ class GroupQuestions:
             await in_thread(self._close, post_id, record)
 
     def _post(self, question: Question) -> None:
-        """Put the question's card into its chat, once. A bot that asks says it itself, where it sits in the chat."""
+        """Put the question's card into its chat, once. An asking agent that is a bot in the chat posts it itself."""
         chat = question.chat or ""
         bots = [member.name for member in self._members.of_chat(chat) if member.kind == "bot"]
         agent = question.agent if question.agent in bots else None
         card, life, key = question_card(question), float(question.timeout), _key(question.scope, question.id)
-        # In conflict with what stands there: another version made it, or the bot has left the chat since.
+        # A different card under the same key: another version posted it, or the bot has left the chat since.
         with suppress(PostConflictError):
             self._outbox.post(chat, card=card, agent=agent, idempotency_key=key, expires_in=life)
 
     def _close(self, post_id: str, record: Inquiry) -> None:
-        # The card comes first: as long as the post wants answers, the next hub knows that this is to be done.
+        # The card first: while the post is open for answers, a restarted hub knows that this is still to be done.
         try:
             self._outbox.revise(post_id, closed_card(record))
         except UnknownPostError:
-            return  # its chat was erased; the card is not brought back for this
+            return  # its chat was erased
         except InvalidPostError:
             self._outbox.close_answers(post_id)
             raise
         self._outbox.close_answers(post_id)
 
     async def _look(self) -> None:
-        """Hand on what was answered in the chats. Nothing is lost when the disk fails: it is looked at again."""
+        """Pass on answers from the chats. If writing fails, ``_seen`` stays, and they are handled again."""
         while self._asked and (answers := await in_thread(self._outbox.news, self._seen)):
             found: dict[str, list[Answer]] = {}
             for post_id, answer in answers:
                 if post_id in self._asked:
                     found.setdefault(post_id, []).append(answer)
-            # Those to several questions share what it takes to write them down.
+            # Concurrently: answers to several questions then share one transaction.
             handing = [self._hand_on_in_turn(post_id, each) for post_id, each in found.items()]
             outcomes = await asyncio.gather(*handing, return_exceptions=True)
             for failure in filter(None, outcomes):
@@ -175,7 +175,7 @@ class GroupQuestions:
     async def _hand_on_in_turn(self, post_id: str, answers: Sequence[Answer]) -> None:
         record = self._asked[post_id]
         for answer in answers:
-            with _alone("An answer cannot be kept", record):
+            with _isolated("An answer cannot be saved", record):
                 await self._hand_on(record.question, post_id, answer)
 
     async def _hand_on(self, question: Question, post_id: str, answer: Answer) -> None:
@@ -198,7 +198,7 @@ class GroupQuestions:
 
 
 def _key(scope: str, id: str) -> str:
-    """By which a question's post is known."""
+    """The idempotency key of a question's post."""
     return f"question\0{scope}\0{id}"
 
 
@@ -207,8 +207,8 @@ def _post_id(scope: str, id: str) -> str:
 
 
 @contextmanager
-def _alone(failed: str, record: Inquiry) -> Iterator[None]:
-    """What is wrong with one of them is said, and the others go on. What concerns all is raised."""
+def _isolated(failed: str, record: Inquiry) -> Iterator[None]:
+    """Log an error that concerns one question, so that the others go on. Raises StoreError, which concerns all."""
     try:
         yield
     except StoreError:

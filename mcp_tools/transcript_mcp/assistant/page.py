@@ -1,6 +1,7 @@
-"""The page of questions. It talks over ``/ws``, and asks for nothing below ``/api``."""
+"""The page of questions. It uses the WebSocket ``/ws`` and nothing below ``/api``."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from transcript_mcp.page import WebPage
@@ -8,11 +9,11 @@ from transcript_mcp.page import WebPage
 __all__ = ["QuestionsPage"]
 
 
+@dataclass(eq=False)
 class QuestionsPage(WebPage):
-    """``max_attachment``: bytes of all files of an answer."""
+    """``max_attachment``: bytes of all files of an answer together."""
 
-    def __init__(self, max_attachment: int) -> None:
-        self._max_attachment = max_attachment
+    max_attachment: int
 
     @property
     def is_for_askers(self) -> bool:
@@ -22,4 +23,4 @@ class QuestionsPage(WebPage):
     @property
     def about(self) -> Mapping[str, Any]:
         """See ``WebPage.about``."""
-        return {"max_attachment": self._max_attachment}
+        return {"max_attachment": self.max_attachment}

@@ -1,6 +1,6 @@
-"""The desk of another process or machine: agents ask here, and the questions go over Connect to a hub.
+"""A desk that sends questions to a hub over the Connect protocol.
 
-Speaks the protocol of the original's adapter, so that it works with the original's server, too.
+It behaves like the original program's adapter, so it also works with the original's server.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import io
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import aiohttp
@@ -30,7 +31,7 @@ __all__ = ["RemoteDesk"]
 
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
 _BEYOND: Final = 30.0
-"""Seconds that a hub which is away may take longer than the question."""
+"""Seconds beyond the question's own time for which an unreachable hub is tried again."""
 
 _AGAIN: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
 _STATES: Final[Mapping[str, State]] = {
@@ -46,30 +47,30 @@ _ERRORS: Final[Mapping[str, type[TranscriptError]]] = {
 
 
 class _AwayError(aiohttp.ClientConnectionError):
-    """The hub is there, and cannot help now: it stops, or nothing can be written there. ``refusal`` says which."""
+    """The hub answered 503: it is stopping, or cannot write. ``refusal`` says which."""
 
     def __init__(self, refusal: TranscriptError) -> None:
         super().__init__(str(refusal))
         self.refusal = refusal
 
 
+@dataclass(eq=False)
 class RemoteDesk:
-    """A desk at ``url`` (``http://host:port``); ``token`` says whose questions these are."""
+    """A desk at ``url`` (``http://host:port``), with the ``token`` to ask with."""
 
-    def __init__(self, url: str, token: str) -> None:
-        self._url = url
-        self._token = token
-        self._asked: dict[str, Question] = {}
+    url: str
+    token: str
+    _asked: dict[str, Question] = field(default_factory=dict, init=False)
 
     async def ask(self, question: Question) -> Inquiry:
-        """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
+        """Keep the question for ``wait``: the protocol asks and waits in one call. Raises InvalidQuestionError."""
         question = checked(question)
-        group_chat(question.chat or "")  # the hub finds the key; what is none is refused before it goes there
+        group_chat(question.chat or "")  # refuses a bad chat early; the hub converts it to a session key itself
         self._asked[question.id] = question
         return Inquiry(question, 0, time.time(), "waiting")
 
     async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry:
-        """See ``Assistant.wait``. A hub that goes away meanwhile is asked again with the same id."""
+        """See ``Assistant.wait``. If the hub goes away meanwhile, it is asked again with the same id."""
         question = self._asked.get(id)
         known = question or Question(scope, id, "question", "", timeout=86_400)
         message = self._message(known, seconds, asks=question is not None)
@@ -82,40 +83,40 @@ class RemoteDesk:
 
     async def withdraw(self, scope: str, id: str) -> Inquiry:
         """See ``Assistant.withdraw``."""
-        message = proto.AskQuestionRequest(ID=id, UserToken=self._token)
+        message = proto.AskQuestionRequest(ID=id, UserToken=self.token)
         answer = await self._call("Withdraw", message)
         known = self._asked.pop(id, None) or Question(scope, id, "question", "")
         return _record(known, answer)
 
     async def answer(self, scope: str, id: str, contents: Sequence[AnswerContent], *, by: str, where: str) -> None:
-        """See ``Assistant.answer``; what came of it, ``wait`` tells."""
-        del scope, where  # the token stands for the one, and the protocol has no place for the other
+        """See ``Assistant.answer``; the outcome shows in ``wait``."""
+        del scope, where  # the token implies the scope, and the protocol has no field for the place
         message = proto.AskQuestionResponse(ID=id, Meta={"nickname": by}, contents=frames.wire_contents(contents))
         for delay in (*_AGAIN, None):
             try:
                 await self._persistently("SrvAgentAssistReply/AskQuestionReply", message, _BEYOND)
                 return
-            except UnknownQuestionError:  # whoever asked may be on the way still
+            except UnknownQuestionError:  # the question itself, sent in parallel, may not have arrived yet
                 if delay is None:
                     raise
                 await asyncio.sleep(delay)
 
     async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]:
-        """None: the hub has put them into the answer."""
+        """Always empty: the hub has put messages into the answer."""
         del record
         return ()
 
     def delivered(self, record: Inquiry, *, arrived: bool) -> None:
-        """The hub knows it from its connection."""
+        """Does nothing: the hub sees for itself whether its answer arrived."""
 
     def _message(self, question: Question, seconds: float | None, *, asks: bool) -> frames.RequestMessage:
         request = frames.request_of(question)
         if not asks:
             request = proto.AskQuestionRequest(ID=question.id)
         elif question.chat is not None and isinstance(request, proto.AskQuestionRequest):
-            # here and not in frames: pages are not told in which group it is
+            # Set here and not in frames, which also serve pages: those must not learn the group.
             request.Request.Chat = question.chat
-        request.UserToken = self._token
+        request.UserToken = self.token
         if seconds is not None:
             request.Wait = int(seconds)
         return request
@@ -129,7 +130,7 @@ class RemoteDesk:
                 if not reached or time.monotonic() > until:
                     raise self._unreachable() from error
             except (aiohttp.ClientError, OSError) as error:
-                reached = True  # it was there, and the line broke
+                reached = True  # the hub was there, and the connection broke
                 if time.monotonic() > until:
                     raise (error.refusal if isinstance(error, _AwayError) else self._unreachable()) from error
             await asyncio.sleep(_AGAIN[min(attempt, len(_AGAIN) - 1)])
@@ -137,11 +138,11 @@ class RemoteDesk:
 
     async def _call(self, method: str, message: Message) -> proto.AskQuestionResponse:
         path = method if "/" in method else f"SrvAgentAssist/{method}"
-        url = f"{self._url}/agentassistproto.{path}"
+        url = f"{self.url}/agentassistproto.{path}"
         headers = {
             "Content-Type": "application/proto",
             "Connect-Protocol-Version": "1",
-            "Authorization": f"Bearer {self._token}",
+            "Authorization": f"Bearer {self.token}",
         }
         async with (
             aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=LARGEST) as http,
@@ -156,7 +157,7 @@ class RemoteDesk:
             return wire.decoded(proto.AskQuestionResponse, body)
         except wire.UnreadableError as error:
             raise HubUnreachableError(
-                f"Something answers at {self._url}, but it is not a hub.", hint="Correct the host and the port."
+                f"Something answers at {self.url}, but it is not a hub.", hint="Correct the host and the port."
             ) from error
 
     def _refusal(self, status: int, body: bytes) -> TranscriptError:
@@ -165,13 +166,13 @@ class RemoteDesk:
             kind, sentence = _ERRORS.get(error["code"], HubUnreachableError), str(error["message"])
         except (ValueError, KeyError, TypeError, AttributeError):
             return HubUnreachableError(
-                f"The hub at {self._url} answered {status}.", hint="Check that it is a hub, and read its log."
+                f"The hub at {self.url} answered {status}.", hint="Check that it is a hub, and read its log."
             )
         hint = "Correct the token." if kind is TokenRefusedError else ""
         return kind(sentence, hint=hint)
 
     def _unreachable(self) -> HubUnreachableError:
-        return no_hub_at(self._url, "the host and the port")
+        return no_hub_at(self.url, "the host and the port")
 
 
 def _record(question: Question, answer: proto.AskQuestionResponse) -> Inquiry:
@@ -185,5 +186,5 @@ def _record(question: Question, answer: proto.AskQuestionResponse) -> Inquiry:
             )
         if code == "invalid_request":
             raise InvalidQuestionError(text_of(contents))
-        state = _STATES.get(code, "refused")  # an error of a client, which hubs of the original hand on as it stands
+        state = _STATES.get(code, "refused")  # the original's hub passes on a client's error unchanged
     return Inquiry(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)

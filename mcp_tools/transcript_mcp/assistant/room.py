@@ -1,4 +1,4 @@
-"""The room of the questions to people, as the hub and the commands know it."""
+"""Describes this room to the hub and the commands: questions to people."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -36,13 +36,13 @@ def _opened(settings: "Settings", opening: "Opening", _cwd: Path | None) -> Open
         assistant_from,
         build_server,
         groups_from,
+        lock_questions,
         options_from,
-        questions_of,
     )
     from transcript_mcp.tokens import tokens_of
 
     tokens, options = tokens_of(settings), options_from(settings)
-    held = questions_of(settings.hub.data_dir)
+    held = lock_questions(settings.hub.data_dir)
     assistant = assistant_from(settings, opening)
     server = build_server(assistant, lambda ctx: tokens.asks_in(ctx.who), options)
     server.on_close(assistant.close)

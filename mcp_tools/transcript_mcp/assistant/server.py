@@ -1,4 +1,4 @@
-"""Puts the MCP server of the assistant together."""
+"""Builds the assistant and its MCP server from the settings."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import nanobot_transcript
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.files.lock import exclusive
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant, Desk
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.tools import QuestionTools, ToolOptions
 from transcript_mcp.sdk import Context, Server
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.settings.lazy_record import Opening
     from transcript_mcp.assistant.groups import GroupQuestions
 
-__all__ = ["assistant_from", "build_server", "groups_from", "options_from", "questions_of"]
+__all__ = ["assistant_from", "build_server", "groups_from", "lock_questions", "options_from"]
 
 _TAKE_OVER: Final = 3.0
 """Seconds to wait for a hub that is ending."""
@@ -32,7 +32,7 @@ _INSTRUCTIONS: Final = (
 
 
 def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOptions) -> Server:
-    """The server over a desk. ``scope_of`` says whose questions a caller asks."""
+    """The server over a desk. ``scope_of``: the scope in which a caller asks."""
     server = Server(
         "assistant", version=nanobot_transcript.__version__, title="Agent Assistant", instructions=_INSTRUCTIONS
     )
@@ -40,10 +40,11 @@ def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOp
     return server
 
 
-def questions_of(folder: Path) -> ExitStack:
-    """The right to look after the questions in a folder, until it is closed or the process ends.
+def lock_questions(folder: Path) -> ExitStack:
+    """Lock the questions in a folder for this process, until the result is closed.
 
-    One process has it: who waits for an answer is known to it alone. Raises StoreBusyError and UnsafePathError.
+    Only one process may serve them, because waiting callers and timers are in its memory. Raises StoreBusyError and
+    UnsafePathError.
     """
     held = ExitStack()
     try:
@@ -57,12 +58,12 @@ def questions_of(folder: Path) -> ExitStack:
     except UnsafePathError:
         raise
     except (StoreError, OSError):
-        pass  # nobody can write there; each question will say so
+        pass  # the folder is not writable; each question will report that
     return held
 
 
 def assistant_from(settings: "Settings", opening: "Opening") -> Assistant:
-    """The questions of the hub that the settings describe, in its folder or where their record lies."""
+    """The assistant that the settings describe, with its store in the hub's folder or the record's database."""
     return Assistant(
         SqlQuestionStore(opening.shelf(settings.hub.data_dir)),
         grace=settings.assistant.grace,
@@ -72,14 +73,14 @@ def assistant_from(settings: "Settings", opening: "Opening") -> Assistant:
 
 
 def groups_from(assistant: Assistant, record: "Record") -> "GroupQuestions":
-    """The groups of a record, for questions that are asked there."""
+    """Asks questions in the groups of a record."""
     from transcript_mcp.assistant.groups import GroupQuestions
 
     return GroupQuestions(assistant, record.outbox, record.members)
 
 
 def options_from(settings: "Settings") -> ToolOptions:
-    """How long questions of the MCP tools wait, and what they hand over."""
+    """The options of the MCP tools."""
     chosen = settings.assistant
     return ToolOptions(
         chosen.timeout, chosen.shortest_timeout, chosen.longest_timeout, int(chosen.max_attachment), chosen.elicit

@@ -1,6 +1,6 @@
-"""The tools with which agents ask and report.
+"""The MCP tools with which agents ask and report.
 
-A question may also be a form that the agent's own client shows to its person (an elicitation), beside all other ways.
+A question can also be shown as a form by the agent's own client (an MCP elicitation), beside all other ways.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ __all__ = ["QuestionTools", "ToolOptions", "form_of", "said_in"]
 logger = logging.getLogger(__name__)
 
 _HEARTBEAT: Final = 12.0
-"""Seconds between two signs of life, so that clients with short limits go on waiting."""
+"""Seconds between progress notifications, which keep clients with a short timeout waiting."""
 
 _POLL: Final = 50
-"""Seconds that one look for an answer waits; many clients give a call 60."""
+"""Seconds that ``get_answer`` waits by default; many clients end a call after 60."""
 
 _LONGEST_WAIT: Final = 86_400
 
@@ -52,8 +52,9 @@ _Id: TypeAlias = Annotated[str, Field(description="The id of the question or rep
 
 @dataclass(frozen=True, slots=True)
 class ToolOptions:
-    """Seconds that a question waits by default, at least and at most; the largest attachment in bytes; whether clients
-    that can are let ask their person, too."""
+    """Seconds that a question stays open: by default, at least, at most. ``max_attachment`` is in bytes. ``elicit``:
+    also ask through the client's own form, where it has one.
+    """
 
     timeout: int = 3600
     shortest: int = 60
@@ -62,13 +63,13 @@ class ToolOptions:
     elicit: bool = False
 
 
+@dataclass(eq=False)
 class QuestionTools:
-    """The tools over a desk. ``scope_of`` says whose questions a caller asks."""
+    """The tools over a desk. ``scope_of``: the scope in which a caller asks."""
 
-    def __init__(self, desk: Desk, scope_of: Callable[[Context], str], options: ToolOptions) -> None:
-        self._desk = desk
-        self._scope_of = scope_of
-        self._options = options
+    desk: Desk
+    scope_of: Callable[[Context], str]
+    options: ToolOptions
 
     def offer(self, server: Server) -> None:
         """Register them."""
@@ -113,7 +114,7 @@ class QuestionTools:
             listed = tuple(Option(each) for each in options)
             choices = (Choices(question, options=listed, multiple=multiple, custom=free_text),)
         asked = Question(
-            scope=self._scope_of(ctx),
+            scope=self.scope_of(ctx),
             id=id or uuid4().hex,
             kind="question",
             text=question,
@@ -136,17 +137,17 @@ class QuestionTools:
         wait: Annotated[int, Field(description="Seconds to wait for it.", ge=0, le=_LONGEST_WAIT)] = _POLL,
     ) -> Result:
         """Get the answer to a question or report that you sent with `wait`, or learn that there is none yet."""
-        return await self._outcome(self._scope_of(ctx), clean(id), float(wait), ctx)
+        return await self._outcome(self.scope_of(ctx), clean(id), float(wait), ctx)
 
     async def withdraw_question(self, id: _Id, ctx: Context) -> Result:
         """Withdraw a question that needs no answer any more. An earlier answer is returned."""
-        record = await self._desk.withdraw(self._scope_of(ctx), clean(id))
+        record = await self.desk.withdraw(self.scope_of(ctx), clean(id))
         if record.state == "withdrawn":
             return Result("The question was withdrawn.")
         return await self._told(record, ctx)
 
     def _report(self, said_as: str) -> Callable[..., Awaitable[Result]]:
-        """The tool that reports. It has two names, and callers of the protocol are told by which one it was called."""
+        """The reporting tool. It has two names; clients of the wire protocol see which one was called."""
 
         async def report(
             project_directory: _Project,
@@ -165,7 +166,7 @@ class QuestionTools:
             task_finish and work_report are the same tool.
             """
             reported = Question(
-                scope=self._scope_of(ctx),
+                scope=self.scope_of(ctx),
                 id=uuid4().hex,
                 kind="report",
                 text=summary,
@@ -183,30 +184,30 @@ class QuestionTools:
         return report
 
     async def _asked(self, question: Question, wait: int | None, ctx: Context) -> Result:
-        record = await self._desk.ask(question)
+        record = await self.desk.ask(question)
         seconds = None if wait is None else float(wait)
         async with self._form(record, seconds, ctx):
             return await self._outcome(record.question.scope, record.question.id, seconds, ctx)
 
     @asynccontextmanager
     async def _form(self, record: Inquiry, seconds: float | None, ctx: Context) -> AsyncIterator[None]:
-        """Meanwhile the client's own form asks, too, where that is wanted and possible."""
-        asks = self._options.elicit and record.question.kind == "question" and record.state == "waiting"
+        """Show the client's own form during the block, where that is enabled and possible."""
+        asks = self.options.elicit and record.question.kind == "question" and record.state == "waiting"
         if not asks or seconds == 0 or not ctx.can_elicit:
             yield
             return
-        form = asyncio.create_task(answer_by_form(self._desk, record.question, ctx))
+        form = asyncio.create_task(answer_by_form(self.desk, record.question, ctx))
         try:
             yield
         finally:
             form.cancel()
             (failure,) = await asyncio.gather(form, return_exceptions=True)
             if isinstance(failure, Exception):
-                logger.error("A client's form failed.", exc_info=failure)
+                logger.error("A client's form failed", exc_info=failure)
 
     async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> Result:
-        """What comes of it within so many seconds, with signs of life meanwhile."""
-        waiting = asyncio.ensure_future(self._desk.wait(scope, id, seconds))
+        """The result within so many seconds, with progress notifications meanwhile."""
+        waiting = asyncio.ensure_future(self.desk.wait(scope, id, seconds))
         begun = asyncio.get_running_loop().time()
         try:
             while not waiting.done():
@@ -227,24 +228,24 @@ class QuestionTools:
                 f'Call get_answer with id="{record.question.id}" to keep waiting.'
             )
         if record.state not in ("answered", "notified"):
-            why = shown(frames.why_unanswered(record), self._options.max_attachment)
+            why = shown(frames.why_unanswered(record), self.options.max_attachment)
             return Result(why, is_error=record.state == "refused")
-        messages = await self._desk.messages_for(record)
+        messages = await self.desk.messages_for(record)
         if messages:
-            ctx.when_answered(lambda arrived: self._desk.delivered(record, arrived=arrived))
+            ctx.when_answered(lambda arrived: self.desk.delivered(record, arrived=arrived))
         contents = [*record.contents, *frames.written_contents(messages)]
         if record.state == "notified":
             contents.insert(0, AnswerContent("text", "People have been told."))
-        return Result(shown(contents, self._options.max_attachment))
+        return Result(shown(contents, self.options.max_attachment))
 
     def _clamped(self, timeout: int | None) -> int:
-        options = self._options
+        options = self.options
         asked = timeout if timeout is not None and timeout > 0 else options.timeout
         return max(1, options.shortest, min(asked, options.longest))
 
 
 async def answer_by_form(desk: Desk, question: Question, ctx: Context) -> None:
-    """Answer the question with what the form says. Declined, left empty or failed, it stays open."""
+    """Answer the question from the client's form. If that is declined, left empty or fails, the question stays open."""
     choice = question.choices[0] if question.choices else None
     try:
         elicited = await ctx.elicit(question.text, form_of(choice))
@@ -256,7 +257,7 @@ async def answer_by_form(desk: Desk, question: Question, ctx: Context) -> None:
 
 
 def form_of(choice: Choices | None) -> dict[str, Any]:
-    """The flat JSON schema of the form: a field for each option where several may be chosen, and one for own words."""
+    """The flat JSON schema of the form: with ``multiple`` a checkbox for each option, and a field for free text."""
     fields: dict[str, Any] = {}
     if choice is not None and choice.multiple:
         fields |= {
@@ -272,7 +273,7 @@ def form_of(choice: Choices | None) -> dict[str, Any]:
 
 
 def said_in(choice: Choices | None, fields: dict[str, Any]) -> str:
-    """What a filled form says, as the pages would say it; "" for nothing that the question allows."""
+    """The answer in a filled form, in the words of our page; "" if there is none."""
     chosen: list[str] = []
     if choice is not None:
         chosen = [

@@ -1,4 +1,4 @@
-"""Answers and messages as an agent is shown them: content of a tool's result."""
+"""Converts answers and messages to the content of a tool's result."""
 
 from collections.abc import Sequence
 from urllib.parse import quote, unquote
@@ -11,7 +11,7 @@ __all__ = ["shown"]
 
 
 def shown(contents: Sequence[AnswerContent], largest: int) -> list[Block]:
-    """One block for each; what has more than ``largest`` bytes is named instead."""
+    """One block for each; an attachment of more than ``largest`` bytes is only named."""
     return [_block(number, content, largest) for number, content in enumerate(contents)]
 
 
@@ -30,7 +30,7 @@ def _block(number: int, content: AnswerContent, largest: int) -> Block:
 
 
 def _name(uri: str) -> str:
-    """The name of a file, which pages send as a URI and other programs as it is."""
+    """The name of a file: pages send a URI, other programs a plain name."""
     name = uri.rpartition("/")[2] or "file"
     return unquote(name) if "://" in uri else name
 

@@ -1,1 +1,1 @@
-"""The door: who may come in, and what becomes of the answers. The hub mounts it, the rooms ask it."""
+"""The door: who may send requests, and whether answers arrive. The hub mounts it; the rooms use it."""

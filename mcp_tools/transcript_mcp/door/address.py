@@ -1,7 +1,7 @@
-"""Under which names the hub may be addressed, and from which pages.
+"""Checks the Host and Origin headers of requests to the hub.
 
-A page in somebody's browser can make it send requests to this machine (DNS rebinding), so the name by which the hub was
-addressed and the page that asks are looked at before anything else of a request.
+Any web page can make a visitor's browser send requests to this machine, and by DNS rebinding even read the answers. So
+both headers are checked before anything else of a request.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\
 
 
 class Addresses:
-    """Those of one hub. ``host`` is where it listens; ``hosts`` (``name`` or ``name:port``) and ``origins`` are let in
+    """The names of one hub. ``host``: where it listens. ``hosts`` (``name`` or ``name:port``) and ``origins``: accepted
     besides its own.
     """
 
@@ -28,7 +28,7 @@ class Addresses:
         self._origins: frozenset[str] = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def require(self, host: str | None, origin: str | None) -> None:
-        """Raise RequestError for a request that was sent to a wrong name or by a foreign page."""
+        """Raise RequestError for a request with a wrong Host, or from a page of another site."""
         if not self._knows_host(host):
             raise RequestError(
                 421,
@@ -53,7 +53,7 @@ class Addresses:
             return False
         if name in _THIS_MACHINE or host in self._hosts or name in self._hosts:
             return True
-        # A rebound name is a name: what is addressed by number was meant.
+        # DNS rebinding needs a name, so an IP address in Host was typed by somebody who meant this hub.
         return not self._local_only and _is_number(name)
 
     def _knows_origin(self, origin: str, host: str) -> bool:
@@ -63,7 +63,7 @@ class Addresses:
 
 
 def is_loopback(host: str) -> bool:
-    """True for addresses that only this machine reaches."""
+    """True for an address that only this machine can reach."""
     name = host.strip("[]").lower()
     return name == "localhost" or (_is_number(name) and ipaddress.ip_address(name).is_loopback)
 

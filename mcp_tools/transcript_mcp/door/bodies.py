@@ -1,8 +1,8 @@
-"""The bodies of HTTP requests: unpacked a little at a time, as a megabyte may hold a gigabyte, and bounded in time.
+"""Reads the bodies of HTTP requests, with limits on time and size and with decompression in small pieces.
 
-aiohttp unpacks on the event loop, also what nobody reads any more, and serves nobody else meanwhile. So the hub's own
-server leaves bodies as they come (``auto_decompress=False``), and who reads one, reads it here. From a server that
-unpacks, which may be when the hub is mounted in another application, bodies are taken as that server gives them.
+aiohttp decompresses on the event loop, even what nobody reads any more, and a megabyte of gzip may hold a gigabyte. So
+the hub's own server leaves bodies compressed (``auto_decompress=False``) and they are decompressed here, with turns for
+other tasks in between. When the hub is mounted in an application whose server decompresses, bodies are taken as is.
 """
 
 import asyncio
@@ -27,22 +27,22 @@ __all__ = [
 ]
 
 READING: Final = 60.0
-"""Seconds in which the body of a request has to be there; a phone needs half of them for its largest picture."""
+"""Seconds within which the body of a request must arrive; a phone needs about half of them for its largest picture."""
 
 _GZIP, _ZLIB, _BARE = 31, 15, -15
-"""What zlib calls the three forms."""
+"""``wbits`` of zlib for gzip, zlib and raw deflate streams."""
 
 _BY_AIOHTTP: Final = frozenset({"gzip", "deflate", "br", "zstd"})
-"""What counts as packed; other words for it stand beside bodies that are plain, and always were let through."""
+"""Encodings that mean a compressed body. Others, such as ``identity``, always were let through as plain."""
 
 _SLICE: Final = 16 * 1024
 _PIECE: Final = 64 * 1024
 _MOST_MEMBERS: Final = 1024
-"""Packings in a row that make one body; each costs time, also when nothing is in it."""
+"""Gzip members that may follow each other in one body; each costs time, even an empty one."""
 
 
 class Unpacking:
-    """Unpacks one body that is packed with ``packing``. Raises web.RequestPayloadError for what cannot be unpacked."""
+    """Decompresses one body with the encoding ``packing``. Raises web.RequestPayloadError for what it cannot read."""
 
     def __init__(self, packing: str) -> None:
         if packing not in ("gzip", "deflate"):
@@ -53,15 +53,15 @@ class Unpacking:
         self._member = zlib.decompressobj(_GZIP)
 
     def pieces(self, packed: bytes) -> Iterator[bytes]:
-        """What the next bytes hold, in pieces of 64 KiB at most; some are empty."""
+        """The next bytes decompressed, in pieces of at most 64 KiB; some are empty."""
         try:
-            for at in range(0, len(packed), _SLICE):  # zlib copies what follows a member, each time
+            for at in range(0, len(packed), _SLICE):  # in slices: zlib copies all that follows a member, each time
                 yield from self._unpacked(packed[at : at + _SLICE])
         except zlib.error as error:
             raise web.RequestPayloadError(str(error)) from error
 
     def end(self) -> None:
-        """No more bytes come."""
+        """Called after the last byte. Raises web.RequestPayloadError when the stream is cut."""
         if self._members and not self._member.eof:
             raise web.RequestPayloadError("the end is missing")
 
@@ -77,7 +77,8 @@ class Unpacking:
 
     def _begin(self, packed: bytes) -> None:
         if not self._members and self._packing == "deflate":
-            self._form = _ZLIB if packed[0] & 0xF == 8 else _BARE  # the standard's, and what many take it for
+            # RFC 9110 means a zlib stream, but many clients send raw deflate. A zlib header has 8 in its low bits.
+            self._form = _ZLIB if packed[0] & 0xF == 8 else _BARE
         self._members += 1
         if self._members > _MOST_MEMBERS:
             raise web.RequestPayloadError("too many encodings in a row")
@@ -85,7 +86,7 @@ class Unpacking:
 
 
 async def body_pieces(request: web.BaseRequest) -> AsyncIterator[bytes]:
-    """The body as it arrives, unpacked; others have their turn between two pieces. Raises web.RequestPayloadError."""
+    """The body as it arrives, decompressed; other tasks run between two pieces. Raises web.RequestPayloadError."""
     unpacking = _unpacking(request)
     async for arrived in request.content.iter_any():
         if unpacking is None:
@@ -99,9 +100,8 @@ async def body_pieces(request: web.BaseRequest) -> AsyncIterator[bytes]:
 
 
 async def whole_body(request: web.Request) -> bytes:
-    """The body, unpacked; the application's ``client_max_size`` bounds it in bytes.
-
-    Raises web.RequestPayloadError, and web.HTTPRequestEntityTooLarge for more than that.
+    """The body, decompressed. Raises web.RequestPayloadError, and web.HTTPRequestEntityTooLarge for more bytes than the
+    application's ``client_max_size``.
     """
     if _unpacking(request) is None:
         return await request.read()
@@ -109,25 +109,26 @@ async def whole_body(request: web.Request) -> bytes:
     async for piece in body_pieces(request):
         body += piece
         if len(body) > most:
-            body.clear()  # the error and its frames are kept for a while
+            body.clear()  # the exception keeps this frame, and so the bytes, alive for a while
             raise web.HTTPRequestEntityTooLarge(most)
     return bytes(body)
 
 
 def _unpacking(request: web.BaseRequest) -> Unpacking | None:
-    """What unpacks the body; None when it is plain, or the server unpacks it."""
+    """The decompressor for a body; None when it is plain, or the server decompresses it."""
     packing = request.headers.get("Content-Encoding", "").lower()
-    by_server = getattr(request.content, "total_compressed_bytes", None) is not None  # an empty body has none
+    # aiohttp counts compressed bytes only on a body that it decompresses itself; an empty body has no counter.
+    by_server = getattr(request.content, "total_compressed_bytes", None) is not None
     return Unpacking(packing) if packing in _BY_AIOHTTP and not by_server else None
 
 
 class SlowBodyError(TimeoutError):
-    """What reads the body of a request gets this once the time is over."""
+    """Raised to whoever reads the body of a request that did not arrive in time."""
 
 
 @contextmanager
 def read_in_time(request: web.Request, seconds: float) -> Iterator[None]:
-    """Inside of this, whoever still reads the body after ``seconds`` gets SlowBodyError."""
+    """Reading the body later than ``seconds`` after the start of the ``with`` block raises SlowBodyError."""
     timer = asyncio.get_running_loop().call_later(seconds, _give_up, request.content, seconds)
     try:
         yield
@@ -141,31 +142,31 @@ def _give_up(body: StreamReader, seconds: float) -> None:
 
 
 class BodyTooLargeError(Exception):
-    """A body has more bytes than it may have: ``most``."""
+    """A body is larger than ``most`` bytes."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"A request may have at most {most} bytes.")
 
 
 class CrowdedError(Exception):
-    """More bodies are being taken in than memory bears."""
+    """Too many large bodies are being read at the same time."""
 
 
 class BodyIntake:
-    """Takes bodies in, and knows how many bytes of them there are: all together no more than ``together`` times as many
-    as each may have. Those up to ``small`` bytes find their way whatever arrives.
+    """Reads request bodies with a limit for each and a global one: ``together`` times the limit of one body. Bodies of
+    up to ``small`` bytes ignore the global limit, so that short requests work while large ones fill it.
     """
 
     def __init__(self, together: int, small: int) -> None:
         self._together: int = together
         self._small: int = small
         self._bytes: Counter[int] = Counter()
-        """Of those that are being taken in, by how much such a body may have."""
+        """Bytes of the bodies in memory, by the limit of each body."""
 
     @asynccontextmanager
     async def body(self, request: web.Request, most: int) -> AsyncIterator[bytes]:
-        """The request's body, unpacked; it counts until the end of the ``with`` block. Raises BodyTooLargeError,
-        CrowdedError, and what reading a body raises.
+        """The request's body, decompressed; it counts until the end of the ``with`` block. Raises BodyTooLargeError,
+        CrowdedError, and what ``body_pieces`` raises.
         """
         size, pieces = 0, list[bytes]()
         try:

@@ -1,4 +1,4 @@
-"""What becomes of an answer: whether it arrived, whether its client has left, and in which form errors are said."""
+"""Sends answers: whether one arrived, whether its client is still connected, and the JSON form of errors."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 CLIENT_GONE: Final = 499
-"""As nginx counts a client that went away before the answer."""
+"""nginx's status for a client that disconnected before the answer."""
 
 _NEVER: Final = re.compile(r"q\s*=\s*0(\.0*)?")
 
@@ -34,7 +34,7 @@ def has_left(request: web.BaseRequest) -> bool:
 
 
 def takes_gzip(request: web.BaseRequest) -> bool:
-    """What Accept-Encoding says of gzip by its name; aiohttp looks for the word alone and passes over ``q=0``."""
+    """Whether Accept-Encoding allows gzip. aiohttp only looks for the word, and so ignores a refusal by ``q=0``."""
     for each in request.headers.get("Accept-Encoding", "").lower().split(","):
         coding, *parameters = (part.strip() for part in each.split(";"))
         if coding in ("gzip", "x-gzip"):
@@ -43,14 +43,14 @@ def takes_gzip(request: web.BaseRequest) -> bool:
 
 
 class ClientLeftError(ConnectionResetError):
-    """Raised where nobody is there any more to be answered."""
+    """The client disconnected before it was answered."""
 
     def __init__(self) -> None:
         super().__init__("the client has left")
 
 
 async def deliver(request: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Write an answer here and now. Raises ConnectionError when its client was not there any more."""
+    """Write an answer now, inside the handler. Raises ConnectionError when the client has disconnected."""
     if has_left(request):
         raise ClientLeftError
     await response.prepare(request)
@@ -58,7 +58,7 @@ async def deliver(request: web.BaseRequest, response: web.StreamResponse) -> Non
 
 
 async def hand_over(request: web.BaseRequest, response: web.Response, told: Callable[[bool], object]) -> web.Response:
-    """Write an answer that holds what is handed over only once; ``told`` hears whether it arrived. Raises
+    """Write an answer whose content is given away only once; ``told`` is called with whether it arrived. Raises
     ConnectionError.
     """
     arrived = False
@@ -71,7 +71,7 @@ async def hand_over(request: web.BaseRequest, response: web.Response, told: Call
 
 
 class HttpReceiver:
-    """Who waits for the answer to one request (a ``Receiver`` of the sdk). It ends with the ``with`` block."""
+    """The client that waits for one answer (a ``Receiver`` of the sdk); use it as a context manager."""
 
     def __init__(self, request: web.Request) -> None:
         self._request = request
@@ -87,7 +87,7 @@ class HttpReceiver:
 
     @property
     def is_gone(self) -> bool:
-        """True when the connection is closed, or the request was ended otherwise."""
+        """True when the connection is closed, or the request has ended."""
         return self._ended or has_left(self._request)
 
     def when_answered(self, hook: Callable[[bool], None]) -> None:
@@ -102,7 +102,8 @@ class HttpReceiver:
         self._tell(arrived=True)
 
     async def sent(self, response: web.Response) -> web.Response:
-        """The response; written already where somebody wants to know of it. Raises ConnectionError."""
+        """The response, already written if a hook waits for the outcome. Raises ConnectionError."""
+        # aiohttp writes what a handler returns after the handler has ended, when nobody could be told of a failure.
         if self._hooks:
             if self._ended:
                 raise ClientLeftError
@@ -117,13 +118,13 @@ class HttpReceiver:
 
 
 _STATUS: Final = ((QueueFullError, 429), (StoreFullError, 507), (StoreError, 503))
-"""What programs go by; every other error of ours is the caller's to mend."""
+"""HTTP status by error; every other error of ours is the caller's mistake, 400."""
 
 _BUSY: Final = 5.0
 
 
 def failure(error: TranscriptError) -> web.Response:
-    """The answer that says an error of ours, with the status that programs go by."""
+    """The answer to an error of ours, with its HTTP status and, if it helps to try again, ``Retry-After``."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
     response = error_response(status, error.code, str(error), error.hint)
     later = error.retry_after if isinstance(error, QueueFullError) else _BUSY
@@ -133,7 +134,7 @@ def failure(error: TranscriptError) -> web.Response:
 
 
 def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:
-    """``{"error": {code, message, hint}}``, which no browser keeps."""
+    """``{"error": {code, message, hint}}``, not cached by browsers."""
     body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False)
     headers = {"Cache-Control": "no-store"}
     return web.Response(status=status, text=body, content_type="application/json", headers=headers)

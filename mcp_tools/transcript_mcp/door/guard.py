@@ -1,4 +1,4 @@
-"""The middleware that lets requests in or sends them away, and puts errors into one form."""
+"""The middleware that admits or refuses requests, and gives all errors one form."""
 
 import logging
 from collections.abc import Iterable
@@ -20,17 +20,17 @@ __all__ = ["CALLER", "Door", "Entrances", "guard", "shown_path"]
 logger = logging.getLogger(__name__)
 
 CALLER: Final = web.RequestKey("caller", Caller)
-"""Set on each request that was let in with a token, or where none is needed."""
+"""Set on each request that was admitted with a token, or where none is needed."""
 
 Way: TypeAlias = Entrance | Literal["open", "own"]
-"""``open`` needs no token: the page itself, which asks for one, and what a supervisor asks. ``own`` neither: the room
-looks at the tokens of its routes itself, where they stand, and at how large a body is.
+"""``open`` needs no token: the page itself, which asks for one, and health checks. ``own``: the room checks tokens and
+body sizes of its routes itself.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Who may come into one hub, and under which addresses."""
+    """The tokens and addresses that one hub accepts."""
 
     tokens: Tokens
     addresses: Addresses
@@ -43,28 +43,28 @@ class Entrances:
         self._ways: dict[web.AbstractRoute, tuple[Way, tuple[str, ...]]] = {}
 
     def add(self, way: Way, routes: Iterable[web.AbstractRoute], servers: Iterable[str] = ()) -> None:
-        """These routes lead there, to these ``servers``, and so do the ones for HEAD that aiohttp puts beside GET
-        without handing them out.
+        """Say what is behind these routes, and behind the HEAD routes that aiohttp adds to each GET without returning
+        them; those are found through the resource.
         """
         behind = (way, tuple(servers))
         self._ways.update((each, behind) for route in routes for each in route.resource or ())
 
     def admit(self, request: web.Request, tokens: Tokens) -> bool:
-        """Whether the size of the body is to be looked at. Raises RequestError; sets ``CALLER``."""
+        """Check the token and set ``CALLER``. True when the body size has to be checked, too. Raises RequestError."""
         way, servers = self._ways.get(request.match_info.route, (None, ()))
         if way in ("open", "own"):
             return way == "open"
         caller = tokens.authenticate(request.headers.get("Authorization"), way)
-        if way is not None:  # else nothing is there
+        if way is not None:  # None: no such route, which becomes a 404
             require(caller, way, servers, path=request.path)
         request[CALLER] = caller
         return True
 
 
 def guard(door: Door, max_body: int, entrances: Entrances, reading: float = READING) -> Middleware:
-    """Checks the address, the page, the token and the announced size, in this order, before anything is read.
+    """Checks Host, Origin, token and Content-Length, in this order, before the body is read.
 
-    A body has to be there within ``reading`` seconds.
+    The body must arrive within ``reading`` seconds.
     """
 
     def check(request: web.Request) -> None:
@@ -96,7 +96,7 @@ def guard(door: Door, max_body: int, entrances: Entrances, reading: float = READ
             )
         except Exception as error:
             if isinstance(error, ConnectionError) and has_left(request):
-                return web.Response(status=CLIENT_GONE)  # nobody is there to see it
+                return web.Response(status=CLIENT_GONE)  # for the log and metrics only
             logger.exception("%s %s failed", request.method, shown_path(request))
             return error_response(500, "internal", "The hub failed.", "Its log says why.")
 
@@ -119,5 +119,5 @@ def _refused(error: RequestError) -> web.Response:
 
 
 def shown_path(request: web.Request) -> str:
-    """The path as it was sent: decoded it could hold the end of a line, and a line of the log of its own."""
+    """The path still percent-encoded: decoded, it could contain a line break and so forge a line of the log."""
     return request.rel_url.raw_path

@@ -1,4 +1,4 @@
-"""Who somebody is by the token they show, and what that opens. Knows neither HTTP nor MCP."""
+"""Who a caller is, by token, and what the token opens. Knows neither HTTP nor MCP."""
 
 import hmac
 from collections.abc import Collection, Iterable, Mapping
@@ -24,13 +24,13 @@ __all__ = [
 ]
 
 SET_PAGE_TOKEN: Final = "NANOBOT_TRANSCRIPT_HUB__PAGE_TOKEN=$(openssl rand -hex 16)"
-"""The line that sets a token for people."""
+"""A shell line that sets the page token."""
 
 LOCAL: Final = "local"
-"""The token of who needs none, and the name of the token that stands for it where there are tokens."""
+"""The token of callers that need none, and the name under which the settings may give them one."""
 
 _PERSON: Final = "page"
-"""What people are called in the log."""
+"""The name of people in the log."""
 _LONGEST: Final = 1000
 _ANY: Final = f"Use any token of up to {_LONGEST} characters. Everybody with the same token sees the same questions."
 _KNOWN: Final = "Use a token from assistant.tokens or hub.tokens."
@@ -42,8 +42,8 @@ Kind: TypeAlias = Literal["machine", "program", "agent", "asker", "person"]
 """
 
 Entrance: TypeAlias = Literal["mcp", "programs", "pages", "about"]
-"""What is behind a route: MCP servers, what else programs use, what pages ask for, and what pages ask for to know which
-of them there are. A page shows everybody's mail and writes as a person.
+"""What is behind a route: MCP servers, what else programs use, the pages' API, and the pages' first request
+(``about``). The API of the pages shows everybody's mail and writes as a person.
 """
 
 _OPENS: Final[Mapping[Kind, frozenset[Entrance]]] = {
@@ -54,13 +54,13 @@ _OPENS: Final[Mapping[Kind, frozenset[Entrance]]] = {
     "person": frozenset({"pages", "about"}),
 }
 _AGENTS_OPEN: Final = frozenset({"filebox"})
-"""The MCP servers that the token of an agent opens."""
+"""The MCP servers that an agent's token opens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose token it was. ``name`` is its owner's, empty for ``machine``. ``scopes`` are those whose questions it sees;
-    a program has one, in which it asks.
+    """The owner of a token. ``name`` is empty for ``machine``. ``scopes``: groups of questions that the caller sees; a
+    program has exactly one, in which it asks.
     """
 
     kind: Kind = "machine"
@@ -69,13 +69,13 @@ class Caller:
 
     @property
     def text(self) -> str | None:
-        """``agent/NAME`` or ``token/NAME``; None for who opens no server by a token."""
+        """``agent/NAME`` or ``token/NAME``; None for callers that use no MCP server with a token."""
         words: Mapping[Kind, str] = {"agent": "agent", "program": "token"}
         return f"{words[self.kind]}/{self.name}" if self.kind in words else None
 
     @classmethod
     def of_text(cls, text: str) -> "Caller":
-        """The caller that has this text; any other text is the name of a program."""
+        """The caller with this ``text``; text without a known prefix is the name of a program."""
         word, _, name = text.partition("/")
         if word == "agent":
             return cls("agent", name)
@@ -84,16 +84,16 @@ class Caller:
 
 
 class Tokens:
-    """The tokens of one hub: of ``programs``, ``agents`` and ``askers`` by the name of their owner, and the ``page``'s,
-    for people.
+    """The tokens of one hub: of ``programs``, ``agents`` and ``askers`` by the name of their owner, and the ``page``
+    token, for people.
 
-    Those of ``askers`` open the page of questions where those others are wanted; by themselves they neither close a hub
-    nor open it. A token that stands in several places is that of the agent, then that of the program. With ``local``
-    and no token at all, every token is let in by who asks and who answers, each with a scope of its own.
+    Tokens of ``askers`` open the page of questions; they do not decide whether the hub requires tokens. A token given
+    in several places belongs to the agent, else to the program. With ``local`` and no token at all, any token may ask
+    and answer, each in a scope of its own.
 
     A scope is named after the owner, so that a new token keeps the history; where there is no owner, after the token's
-    digest, so that no token is ever kept. People with the page's token see what was asked with any of the programs';
-    those are for programs then: they ask, and answer nothing.
+    digest, so that no token is ever stored. With a page token, people see the questions of all programs, and tokens of
+    programs may only ask, not answer.
     """
 
     def __init__(
@@ -114,14 +114,14 @@ class Tokens:
         self._askers = [(digest(token), Caller("asker", name, (_of_asker(name),))) for name, token in askers.items()]
         self._people = [] if page is None else [(digest(page.strip()), Caller("person", _PERSON, of_programs))]
         self.needs_token: bool = bool(programs or agents or self._people)
-        """True when nobody comes into the hub without a token."""
+        """True when every request needs a token."""
         self.shared: frozenset[str] = frozenset(of_programs if self._people else ())
-        """The scopes that people see beside each other."""
+        """The scopes that people see together on one page."""
         self._is_open: bool = local and not self.needs_token and not askers
         self._of_machine: str | None = _of_asker(LOCAL if LOCAL in askers else next(iter(askers))) if askers else None
 
     def authenticate(self, authorization: str | None, entrance: Entrance | None = None) -> Caller:
-        """Who sends a request, from its ``Authorization`` header. Raises RequestError."""
+        """The caller of a request, from its ``Authorization`` header. Raises RequestError."""
         token = bearer(authorization)
         if not self.needs_token:
             return Caller(scopes=self._seen_with(token or LOCAL) if entrance == "pages" else ())
@@ -136,7 +136,7 @@ class Tokens:
         )
 
     def asking(self, token: str) -> Caller:
-        """Who asks with a token that stands in the call itself. Raises TokenRefusedError."""
+        """The caller who asks a question, by a token inside the call itself. Raises TokenRefusedError."""
         token = token.strip()
         if (known := _owner(token, (*self._askers, *self._programs))) is not None:
             return known
@@ -148,7 +148,7 @@ class Tokens:
         )
 
     def answering(self, token: str) -> Caller:
-        """Who sees and answers questions with a token. Raises TokenRefusedError."""
+        """The caller who sees and answers questions with a token. Raises TokenRefusedError."""
         if (person := _owner(token.strip(), self._people)) is not None:
             return person
         known = self.asking(token)
@@ -159,7 +159,7 @@ class Tokens:
         return known
 
     def asks_in(self, caller: Caller | None) -> str:
-        """The scope in which the caller of an MCP tool asks; None is somebody on this machine. Raises
+        """The scope in which the caller of an MCP tool asks; ``None`` is a caller on this machine. Raises
         TokenRefusedError.
         """
         if caller is not None and caller.kind == "program":
@@ -174,7 +174,7 @@ class Tokens:
 
 
 def require(caller: Caller, entrance: Entrance, servers: Collection[str] = (), *, path: str = "") -> None:
-    """Raise RequestError unless the caller may come in there; ``servers`` are those behind ``mcp``."""
+    """Raise RequestError unless the caller may use the entrance; ``servers`` are those behind ``mcp``."""
     if entrance in _OPENS[caller.kind] and (caller.kind != "agent" or frozenset(servers) == _AGENTS_OPEN):
         return
     if caller.kind == "agent":
@@ -188,8 +188,8 @@ def require(caller: Caller, entrance: Entrance, servers: Collection[str] = (), *
 
 
 def check_page_token(page_token: str | None, others: Mapping[str, Mapping[str, str]]) -> None:
-    """Raises ConfigError when one of the ``others``, by the setting they stand in and by name, is people's token, too:
-    whoever has it could read all mail and write as a person.
+    """Raise ConfigError when one of the ``others`` (by setting, then by name) equals the page token: its owner could
+    read all mail and write as a person.
     """
     for setting, tokens in others.items():
         for name, token in tokens.items():
@@ -207,17 +207,17 @@ def bearer(authorization: str | None) -> str:
 
 
 def digest(token: str) -> str:
-    """By which a token is known: it is never kept itself."""
+    """SHA-256 of a token: tokens are compared and stored by it, never themselves."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fits(token: str | None, kept: str) -> bool:
-    """True when a token has the digest that was kept. Compared in constant time."""
+    """True when a token has this digest. Compared in constant time."""
     return hmac.compare_digest(digest(token or ""), kept)
 
 
 def _owner(token: str, tokens: Iterable[tuple[str, Caller]]) -> Caller | None:
-    """Whose token it is; the last one counts. All of them are compared, so that the time tells nothing."""
+    """The owner of a token; the last match counts. All are compared, so that timing reveals nothing."""
     given, found = digest(token), None
     for kept, caller in tokens:
         if hmac.compare_digest(given, kept):

@@ -1,4 +1,4 @@
-"""Who waits for an answer: work ends when it is done, when its client leaves, or when the hub stops."""
+"""Waits for work on behalf of a client, until it is done, the client disconnects or the hub stops."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -14,25 +14,25 @@ __all__ = ["StoppingError", "TimeIsOverError", "Waits", "WorkCancelledError"]
 _T = TypeVar("_T")
 
 _LOOK: Final = 0.5
-"""Seconds between two looks at whether the clients are still there; one look is for all of them. aiohttp tells a
-handler only by cancelling it.
+"""Seconds between two checks whether clients are still connected. The only other sign of a lost client is that aiohttp
+cancels the handler, which is off by default (``handler_cancellation``); so one timer checks all connections.
 """
 
 
 class StoppingError(Exception):
-    """Raised for work that the hub cannot finish any more."""
+    """The hub is stopping and cannot finish the work."""
 
 
 class TimeIsOverError(Exception):
-    """Raised for work that took longer than its client waits."""
+    """The work took longer than its client waits."""
 
 
 class WorkCancelledError(Exception):
-    """Raised for work that ended as if it had been cancelled, which nobody did: what it waited for was."""
+    """The work raised CancelledError although nobody cancelled it: something that it waited for was cancelled."""
 
 
 class Waits:
-    """Those who wait. For one event loop."""
+    """All waits of one event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[object, tuple[web.BaseRequest, Callable[[], object]]] = {}
@@ -41,8 +41,9 @@ class Waits:
         self._none_waits: asyncio.Event = asyncio.Event()
 
     async def until(self, request: web.BaseRequest, work: Coroutine[Any, Any, _T], seconds: float | None = None) -> _T:
-        """What the work gives. Raises ClientLeftError, TimeIsOverError after ``seconds``, and StoppingError; the work
-        is cancelled then, again and again until it ends. Raises WorkCancelledError for what is no answer either.
+        """The result of the work. Raises ClientLeftError, TimeIsOverError after ``seconds``, and StoppingError; then
+        the work is cancelled, repeatedly if it goes on. Raises WorkCancelledError when the work ends cancelled by
+        itself.
         """
         if self._is_closed:
             work.close()
@@ -55,7 +56,7 @@ class Waits:
             if not limit.expired():
                 limit.reschedule(loop.time())
             else:
-                task.cancel()  # it was told so, and goes on
+                task.cancel()  # it has swallowed the first cancellation
 
         try:
             async with limit:
@@ -71,12 +72,12 @@ class Waits:
             raise TimeIsOverError from None
         except asyncio.CancelledError as error:
             if task.cancelling() > before:
-                raise  # whoever waits here is cancelled
+                raise  # our own task is being cancelled, from outside
             raise WorkCancelledError from error
 
     @contextmanager
     def told(self, request: web.BaseRequest, ended: Callable[[], object]) -> Iterator[None]:
-        """Inside of this, ``ended`` is called when the client leaves or the hub stops; maybe several times."""
+        """Within the block, ``ended`` is called when the client disconnects or the hub stops, perhaps repeatedly."""
         key = object()
         self._waiting[key] = request, ended
         self._none_waits.clear()
@@ -90,13 +91,13 @@ class Waits:
                 self._none_waits.set()
 
     async def close(self, grace: float) -> None:
-        """Give them ``grace`` seconds, then end what is left. No other begins."""
+        """Accept no more work, wait ``grace`` seconds, then end what is left."""
         if self._waiting and grace > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._none_waits.wait(), grace)
         self._is_closed = True
         for _, ended in list(self._waiting.values()):
-            ended()  # and again at each look, as long as it goes on
+            ended()  # and again at each check, as long as the work goes on
 
     def _look(self) -> None:
         self._next_look = asyncio.get_running_loop().call_later(_LOOK, self._look) if self._waiting else None

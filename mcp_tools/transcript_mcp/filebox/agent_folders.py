@@ -1,4 +1,4 @@
-"""Where the mailbox of each agent lies: ``docs/mailbox`` below its folder, one level deeper where agents share one."""
+"""The mailbox folder of each agent: ``docs/mailbox`` below its folder, one level deeper if agents share the folder."""
 
 import os
 import re
@@ -20,10 +20,10 @@ _LONGEST_NAME: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class AgentFolder:
-    """Folder of one agent as the configuration ``config`` names it.
+    """The folder of one agent, from the configuration file ``config``.
 
-    ``root`` is the folder with all links resolved; ``below`` leads from there to the mailbox. ``problem`` says why the
-    place cannot be used (then the other fields mean nothing); it concerns this agent only.
+    ``root``: the folder with all links resolved. ``below``: the way from there to the mailbox. ``problem``: why it
+    cannot be used; then the other fields mean nothing. Other agents are not affected.
     """
 
     agent: str
@@ -34,7 +34,7 @@ class AgentFolder:
 
     @property
     def shared(self) -> bool:
-        """True when several agents have this folder."""
+        """True when several agents have the same folder."""
         return len(self.below) > len(BELOW)
 
     @property
@@ -44,7 +44,7 @@ class AgentFolder:
 
     @property
     def key(self) -> str:
-        """What stands for this place in the configuration file, for sentences."""
+        """The agent's entry in the configuration file, for messages."""
         return f"agents.{self.agent} in {self.config}"
 
     def usable(self) -> "AgentFolder":
@@ -55,7 +55,7 @@ class AgentFolder:
 
 
 def places(agents: Mapping[str, Any], config: Path) -> dict[str, AgentFolder]:
-    """A place for every agent of a configuration, in its order; nothing on the disk has to exist."""
+    """The folder of every agent in a configuration, in the file's order. The folders need not exist."""
     roots = {agent: _root(agent, folder, config) for agent, folder in agents.items()}
     crowd = Counter(root for root in roots.values() if isinstance(root, Path))
     found: dict[str, AgentFolder] = {}

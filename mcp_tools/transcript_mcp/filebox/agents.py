@@ -1,4 +1,4 @@
-"""Who is meant by a call: the agent that acts, and the agents it may write to."""
+"""Finds the agent that acts in a call, and the agent it writes to."""
 
 from nanobot_transcript.errors import NoAgentError, RunAsRefusedError, UnknownAgentError
 from transcript_mcp.filebox.agent_folders import AgentFolder
@@ -9,7 +9,7 @@ __all__ = ["acting", "receiver"]
 
 
 def acting(roster: BoxAgents, options: FileBoxOptions, run_as: str = "", identity: str = "") -> AgentFolder:
-    """The agent that acts: ``run_as``, else the ``identity`` the caller is known by, else who lives here.
+    """The agent that acts: ``run_as``, else the caller's ``identity``, else the agent of the working directory.
 
     Raises UnknownAgentError, RunAsRefusedError, NoAgentError (each lists the agents) and ConfigError.
     """
@@ -37,7 +37,7 @@ def acting(roster: BoxAgents, options: FileBoxOptions, run_as: str = "", identit
 
 
 def receiver(roster: BoxAgents, name: str) -> AgentFolder:
-    """The agent somebody writes to. Raises UnknownAgentError, which lists the agents, and ConfigError."""
+    """The agent to write to. Raises UnknownAgentError, which lists the agents, and ConfigError."""
     if not isinstance(name, str) or name not in roster.agents:
         raise UnknownAgentError(
             f"Receiver agent '{name}' not found. Available agents: {roster.names}.",

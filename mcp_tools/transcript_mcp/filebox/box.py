@@ -1,9 +1,8 @@
-"""What is in a box, without looking at everything each time.
+"""A cached view of a box.
 
-The names are read again when the folder has changed. Headers are read once per file and kept with the stamp (mtime,
-size, inode) they were read at; an index file outside the boxes hands them to the next process. Other programs write
-here too, so nothing is taken for granted for good: whoever needs certainty asks for ``certain=True``, and every stamp
-is compared.
+File names are read again when the folder's mtime has changed. Headers are read once per file and cached with the file's
+stamp (mtime, size, inode); an index file outside the boxes passes them to the next process. Other programs write here,
+too, and may change a file in place, which does not change the folder; with ``certain=True`` every stamp is compared.
 """
 
 import logging
@@ -34,7 +33,7 @@ _WORTH_SORTING: Final = 100
 
 
 class BoxView:
-    """One box as this process knows it. May be used by several threads."""
+    """One box as this process knows it. Thread-safe."""
 
     def __init__(self, mailbox: MailboxFolder, box: Box) -> None:
         self._mailbox: Final = mailbox
@@ -49,26 +48,27 @@ class BoxView:
         self._edition: int = 1
 
     def ending(self, suffix: str, *, fresh: bool = True) -> set[str]:
-        """Names of mails that end so (``-1b1d8fc0.md``); ``fresh=False`` is content with what was there last time."""
+        """File names with this ending (``-1b1d8fc0.md``); ``fresh=False`` uses the names of the last look."""
         with self._mutex:
             if fresh:
                 self._look()
             return self._listing.ending(suffix)
 
     def has_odd_names(self) -> bool:
-        """True when there are names, as of the last look, that do not tell their mails' ids."""
+        """True if some names, at the last look, do not contain the id of their mail."""
         return bool(self._listing.odd)
 
     def mails(self, *, certain: bool = False) -> list[Mail]:
-        """All mails, newest first. Without ``certain`` a mail that another program has changed in place, in a box
-        of more than a thousand, may still stand where it stood. Raises MailboxUnavailableError and ConfigError.
+        """All mails, newest first. Raises MailboxUnavailableError and ConfigError.
+
+        Without ``certain``, in a box of more than a thousand mails, one that was changed in place may be outdated.
         """
         with self._mutex:
             self._known(certain=certain)
             return self._oldest_first[::-1]
 
     def with_id(self, message_id: str) -> set[str]:
-        """Names of the mails whose id is this one, else of those whose id begins so (in any case of letters)."""
+        """Names of the mails with this id, else of those whose id begins with it (case-insensitive)."""
         with self._mutex:
             known = self._known(certain=False).items()
             exact = {name for name, mail in known if mail.id == message_id}
@@ -78,11 +78,11 @@ class BoxView:
             return {name for name, mail in known if mail.id.lower().startswith(beginning)}
 
     def version(self) -> object:
-        """Changes whenever a file comes or goes; costs one look at the folder."""
+        """Changes when a file is added or removed; costs one ``fstat``."""
         return self._listing.version()
 
     def edition(self) -> int:
-        """Changes with every mail that comes, goes or is written over; compares the stamps of all files."""
+        """Changes when a mail is added, removed or overwritten; compares the stamps of all files."""
         with self._mutex:
             self._known(certain=True)
             return self._edition
@@ -93,7 +93,7 @@ class BoxView:
         self._went = (self._went - moves.came) | moves.went
 
     def _known(self, *, certain: bool) -> dict[str, Mail]:
-        """The mails by file name, as certain as was asked for."""
+        """The mails by file name, brought up to date."""
         self._look()
         compare = certain or len(self._listing.inodes) <= _FEW
         if self._mails is None:
@@ -104,7 +104,7 @@ class BoxView:
         return self._mails
 
     def _refresh(self, known: dict[str, Mail], *, compare: bool) -> None:
-        """Bring the headers up to date with what came and went; with ``compare`` no stamp is taken for granted."""
+        """Read the headers of new files and drop those of removed ones; with ``compare``, check the stamps of all."""
         outdated = [mail for name in self._went | self._came if (mail := known.pop(name, None)) is not None]
         fresh: list[Mail] = []
         with self._mailbox.looked_at(self._box) as folder:
@@ -138,7 +138,7 @@ class BoxView:
 
 
 def look_at(folder: int, name: str) -> Mail | None:
-    """What the header of one file says; None when there is no such regular file."""
+    """The mail in one file, from its header; None when there is no such regular file."""
     shown = shown_name(name)
     try:
         taken = read_head(folder, name)
@@ -156,7 +156,7 @@ def look_at(folder: int, name: str) -> Mail | None:
 
 
 def _changed(folder: int, known: Mapping[str, Mail], names: Iterable[str]) -> set[str]:
-    """Names of files that are not as they are known."""
+    """Names of files whose stamp differs from the cached one."""
     changed: set[str] = set()
     for name in names:
         mail = known.get(name)
@@ -173,29 +173,29 @@ def _age(mail: Mail) -> tuple[int, str]:
     return mail.time_ms, mail.file
 
 
-_TICK: Final = 100_000_000  # ns; no clock of a file system that counts fractions of a second ticks more slowly
+_TICK: Final = 100_000_000  # ns; file systems with sub-second timestamps have finer ticks than this
 _COARSE_TICK: Final = 2_000_000_000
 _SECOND: Final = 1_000_000_000
 
 
 class Moves(NamedTuple):
-    """Names that came or whose file is another one now, and names that went."""
+    """Names that were added or got another inode, and names that were removed."""
 
     came: set[str]
     went: set[str]
 
 
 class Listing:
-    """Every mail of a box with the inode of its file: regular files that end in ``.md`` and are not hidden."""
+    """The names and inodes of the mails in a box: regular files that end in ``.md`` and are not hidden."""
 
     def __init__(self, mailbox: MailboxFolder, box: Box) -> None:
         self._mailbox: Final = mailbox
         self._box: Final = box
         self._version: object = None
-        self._joined: str | None = None  # one text is searched faster than ten thousand
+        self._joined: str | None = None  # all names in one string: searching that is faster than ten thousand strings
         self.inodes: Final[dict[str, int]] = {}
         self.odd: Final[set[str]] = set()
-        """Names that do not tell the id of their mail."""
+        """Names that do not contain the id of their mail."""
 
     def version(self) -> object:
         """Changes whenever a file comes or goes; costs one look at the folder."""
@@ -203,7 +203,7 @@ class Listing:
             return _version(os.fstat(folder)) if folder is not None else None
 
     def refresh(self) -> Moves:
-        """Look again. Raises MailboxUnavailableError and ConfigError."""
+        """Read the folder if it has changed. Raises MailboxUnavailableError and ConfigError."""
         with self._mailbox.looked_at(self._box) as folder:
             if folder is None:
                 self._version = None
@@ -219,7 +219,7 @@ class Listing:
             return moves
 
     def ending(self, suffix: str) -> set[str]:
-        """The names that end so, as of the last look."""
+        """The names with this ending, at the last look."""
         if self._joined is None:
             self._joined = "\n".join(["", *self.inodes, ""])
         found, at, wanted = set[str](), 0, f"{suffix}\n"
@@ -246,7 +246,7 @@ class Listing:
         return self._change(came, self.inodes.keys() - seen)
 
     def _change(self, came: dict[str, int], went: set[str]) -> Moves:
-        """In place: names that stay are not kept in memory a second time."""
+        """Apply a change in place, so that unchanged names are not held in memory twice."""
         if came or went:
             for name in went:
                 del self.inodes[name]
@@ -262,7 +262,7 @@ def _version(folder: os.stat_result) -> tuple[int, int]:
 
 
 def _has_settled(changed_ns: int) -> bool:
-    """False as long as somebody could write within the same tick of the clock, so that it would not show."""
+    """False while another write could still fall into the same tick of the file system's clock, and go unnoticed."""
     tick = _TICK if changed_ns % _SECOND else _COARSE_TICK
     return changed_ns < time.time_ns() - tick
 
@@ -283,7 +283,7 @@ _decoder: Final = msgspec.msgpack.Decoder(_Index)
 def load(mailbox: MailboxFolder, box: Box, names: Iterable[str] = ()) -> dict[str, Mail]:
     """The mails of the last ``save``, by file name; empty when there was none. Raises nothing.
 
-    ``names`` are those of the box, so that they need not be kept in memory twice.
+    ``names``: the string objects of the box's names, which are shared to save memory.
     """
     try:
         with mailbox.looked_at(STATE) as folder:
@@ -296,19 +296,19 @@ def load(mailbox: MailboxFolder, box: Box, names: Iterable[str] = ()) -> dict[st
         return {}
     words = {name: name for name in names}
     for mail in known.mails:
-        for name in _REPEATED:  # ten thousand mails name few agents
+        for name in _REPEATED:  # share equal strings: ten thousand mails name few agents
             word = getattr(mail, name)
             msgspec.structs.force_setattr(mail, name, words.setdefault(word, word))
     return {mail.file: mail for mail in known.mails}
 
 
 def save(mailbox: MailboxFolder, box: Box, mails: Mapping[str, Mail]) -> None:
-    """Keep the headers for the next process. Raises nothing: without an index things only take longer."""
+    """Save the headers for the next process. Raises nothing: without an index, things only take longer."""
     body = msgspec.msgpack.encode(_Index(_VERSION, [mail for name, mail in mails.items() if mail.file == name]))
     try:
         write(mailbox, STATE, _name(box), body)
     except TranscriptError as error:
-        logger.warning("%s The index of the %s is not kept.", error, box)
+        logger.warning("%s The index of the %s was not saved.", error, box)
 
 
 def _name(box: Box) -> str:

@@ -1,4 +1,4 @@
-"""The boxes and marks this process has looked at, so that the next call need not begin anew."""
+"""The cached boxes and read marks of this process."""
 
 import threading
 from typing import Final
@@ -12,7 +12,7 @@ __all__ = ["Views"]
 
 
 class Views:
-    """One per process. May be used by several threads."""
+    """One per process. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex: Final = threading.Lock()
@@ -27,7 +27,7 @@ class Views:
             return self._boxes[mailbox.key, box]
 
     def marks(self, mailbox: MailboxFolder) -> ReadMarks:
-        """What was read in a mailbox."""
+        """The read marks of a mailbox."""
         with self._mutex:
             if mailbox.key not in self._marks:
                 self._marks[mailbox.key] = ReadMarks(mailbox)

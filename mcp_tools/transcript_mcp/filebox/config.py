@@ -1,8 +1,8 @@
-"""The file that names the agents: found, read and checked, and read again when it has changed.
+"""Finds, reads and checks the file that names the agents, and reads it again when it has changed.
 
 An explicitly named file wins, then ``.filebox`` in the working directory or the nearest folder above it, then
-``~/.filebox``. Who lives in the working directory is what the file says (``current_agent``), else whose folder it is or
-lies in. Nobody is ever taken for the first agent of a list.
+``~/.filebox``. The agent of the working directory is the file's ``current_agent``, else the agent whose folder it is or
+is in. There is no default: the first agent of the list is never assumed.
 """
 
 import json
@@ -16,20 +16,20 @@ from typing import Any, Final
 from nanobot_transcript.errors import ConfigError
 from transcript_mcp.filebox.agent_folders import AgentFolder, places
 
-__all__ = ["CONFIG_NAME", "BoxAgents", "ConfigSource"]
+__all__ = ["BoxAgents", "ConfigSource"]
 
-CONFIG_NAME: Final = ".filebox"
+_CONFIG_NAME: Final = ".filebox"
 _LARGEST: Final = 4 * 1024 * 1024
 _EXAMPLE: Final = '{"current_agent": "qa_agent", "agents": {"qa_agent": "/path/to/its/folder", "dev_agent": "/path"}}'
 
 
 @dataclass(frozen=True, slots=True)
 class BoxAgents:
-    """The agents of one configuration file, and which of them lives in the working directory.
+    """The agents of one configuration file, and the agent of the working directory (``current``).
 
-    ``current`` is empty when that is not known; ``reason`` is then a sentence that says why. ``doubt`` is one when the
-    file says another agent than the folder. ``of_all_projects`` when the file's own ``current_agent`` does not count,
-    ``nowhere`` when there is no working directory, as in the hub.
+    ``current`` is empty when unknown; then ``reason`` says why. ``doubt`` is a sentence when the file names another
+    agent than the folder suggests. ``of_all_projects``: the file's ``current_agent`` does not count, because it is the
+    one in the home folder. ``nowhere``: there is no working directory, as in the hub.
     """
 
     file: Path
@@ -42,7 +42,7 @@ class BoxAgents:
 
     @property
     def advice(self) -> str:
-        """How to say who this is."""
+        """What to do to be known as an agent."""
         if self.nowhere:
             return "Pass runAs, set filebox.agent, or call with a token of filebox.tokens."
         own = "work in the agent's folder" if self.of_all_projects else f"add current_agent to {self.file}"
@@ -50,14 +50,14 @@ class BoxAgents:
 
     @property
     def names(self) -> str:
-        """All agents, for a sentence."""
+        """All agents, for messages."""
         return ", ".join(self.agents) or "none"
 
 
 @dataclass(slots=True)
 class ConfigSource:
-    """Where the configuration comes from. ``explicit`` names the file; ``cwd`` is None where there is no working
-    directory, as in a server for many: then nobody is the current agent.
+    """Where the configuration comes from. ``explicit`` names the file. ``cwd`` is None where there is no meaningful
+    working directory, as in the hub; then there is no current agent.
     """
 
     explicit: Path | None = None
@@ -70,15 +70,15 @@ class ConfigSource:
         self.home = Path(os.path.realpath(self.home))
         if self.cwd is not None:
             self.cwd = Path(os.path.realpath(self.cwd))
-        self._candidates = [folder / CONFIG_NAME for folder in self._folders()]
+        self._candidates = [folder / _CONFIG_NAME for folder in self._folders()]
 
     def load(self) -> BoxAgents:
-        """The configuration as it is now. Raises ConfigError, which names the file, the key and what to do."""
+        """The current configuration. Raises ConfigError, which names the file, the key and what to do."""
         path = self.file()
         if path is None:
-            nearby = f"no {CONFIG_NAME} in {self.cwd} or above it, and " if self.cwd else ""
+            nearby = f"no {_CONFIG_NAME} in {self.cwd} or above it, and " if self.cwd else ""
             raise ConfigError(
-                f"No agents are known: there is {nearby}no {self.home / CONFIG_NAME}.",
+                f"No agents are known: there is {nearby}no {self.home / _CONFIG_NAME}.",
                 hint=f"Write one that looks like {_EXAMPLE}.",
             )
         try:
@@ -93,7 +93,7 @@ class ConfigSource:
         return self._seen[2]
 
     def file(self) -> Path | None:
-        """The file that counts, None when there is none. Raises ConfigError when that cannot be found out."""
+        """The file to use, None when there is none. Raises ConfigError when a folder cannot be searched."""
         if self.explicit is not None:
             return self.explicit.expanduser()
         for file in self._candidates:
@@ -105,7 +105,7 @@ class ConfigSource:
         return None
 
     def _folders(self) -> Iterator[Path]:
-        """The working directory and what is above it, but not above the home folder; last the home folder."""
+        """The working directory and the folders above it, up to the home folder, which always is the last."""
         for folder in (self.cwd, *self.cwd.parents) if self.cwd else ():
             if folder == self.home:
                 break
@@ -120,7 +120,7 @@ class ConfigSource:
                 path, everybody, reason="There is no working directory that says which agent this is.", nowhere=True
             )
         here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
-        of_all = path == self.home / CONFIG_NAME and self.cwd != self.home
+        of_all = path == self.home / _CONFIG_NAME and self.cwd != self.home
         if current and not of_all:
             differs = here.current and here.current != current
             doubt = f"This is the folder of {here.current}, but current_agent in {path} says {current}."
@@ -164,7 +164,7 @@ def _checked(document: Any, path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _by_folder(path: Path, everybody: dict[str, AgentFolder], cwd: Path) -> BoxAgents:
-    """Whoever's folder the working directory is, else whoever's it lies in most closely."""
+    """The agent whose folder is the working directory, or the nearest folder above it."""
     around = [place for place in everybody.values() if not place.problem and cwd.is_relative_to(place.root)]
     nearest = max((len(place.root.parts) for place in around), default=0)
     closest = [place.agent for place in around if len(place.root.parts) == nearest]

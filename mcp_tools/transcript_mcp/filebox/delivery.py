@@ -1,8 +1,8 @@
-"""Sending: the receiver's inbox first, then the sender's outbox, then the copies that are out of date.
+"""Sends mail: writes to the receiver's inbox, then to the sender's outbox, then removes outdated copies.
 
-A kill at any moment leaves at worst a mail that has arrived without a copy in the outbox, never one that claims to be
-sent and has not arrived, and never a thread without its newest text. What a new mail costs is two files, each written
-once and moved once; the sender's own tells meanwhile what is on its way.
+If the process is killed at any moment, the worst result is a delivered mail without a copy in the outbox; never a mail
+that claims to be sent but was not delivered, and never a thread without its newest text. A new mail costs two files,
+each written once and renamed once; until the end, the sender's file is the intent from which a crash is repaired.
 """
 
 import os
@@ -13,12 +13,12 @@ from typing import Final
 
 from nanobot_transcript.errors import ConfigError, InvalidMailError, MailboxUnavailableError, MailNotFoundError
 from transcript_mcp.filebox.cache import Views
-from transcript_mcp.filebox.copies import Copy, copies_of
+from transcript_mcp.filebox.delivery_journal import announced
 from transcript_mcp.filebox.file_names import file_name, numbered, shown_name
 from transcript_mcp.filebox.files import LARGEST, exists, put
 from transcript_mcp.filebox.folders import MailboxFolder, OpenMailbox
-from transcript_mcp.filebox.intents import announced
 from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.mail_copies import Copy, copies_of
 from transcript_mcp.filebox.message import new_message, timestamp
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.thread import entries, joined, with_reply
@@ -30,7 +30,7 @@ _TOLERATED_FUTURE: Final = 300_000  # ms; a time further ahead is a mistake and 
 
 
 def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_ms: int) -> Sent:
-    """Deliver a new mail. Raises InvalidMailError, MailboxUnavailableError and ConfigError; nothing was sent then."""
+    """Deliver a new mail. Raises InvalidMailError, MailboxUnavailableError and ConfigError; then nothing was sent."""
     with receiver.entered() as theirs, sender.entered() as own:
         message_id, name = _unused_name(draft, theirs.folder("inbox"), now_ms)
         text = new_message(draft, message_id, timestamp(now_ms)).encode("utf-8", "surrogateescape")
@@ -46,12 +46,12 @@ def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_m
 def reply(
     draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, views: Views, options: FileBoxOptions, now_ms: int
 ) -> tuple[Sent, str]:
-    """Put an entry on top of a thread and deliver it; the title of the thread, too.
+    """Add an entry to the top of a thread and deliver it. Returns the thread's title, too.
 
-    It grows from the newest copy in either mailbox, joined with what only an older one knows. Afterwards the receiver
-    has it in the inbox and the sender in the outbox, and neither has it anywhere else. Where agents are kept apart
-    (``options.run_as`` is not ``any``) a thread is not found for somebody who takes no part in it. Raises
-    MailNotFoundError, InvalidMailError, MailboxBusyError, MailboxUnavailableError and ConfigError.
+    The text is built from the newest copy in either mailbox, merged with entries that only older copies have.
+    Afterwards the receiver has the thread in the inbox, the sender in the outbox, and neither has another copy. Unless
+    ``options.run_as`` is ``any``, agents that take no part in a thread do not find it. Raises MailNotFoundError,
+    InvalidMailError, MailboxBusyError, MailboxUnavailableError and ConfigError.
     """
     with locked([sender, receiver], options.lock_wait):
         copies = copies_of(draft.original_id, [receiver, sender], views, whole=True)
@@ -71,7 +71,7 @@ def reply(
 
 
 def remove(copies: Sequence[Copy]) -> str:
-    """Remove copies that are out of date; a sentence when one stays."""
+    """Remove outdated copies. Returns a sentence if one could not be removed."""
     for copy in copies:
         try:
             with copy.mailbox.looked_at(copy.box) as folder:
@@ -85,14 +85,14 @@ def remove(copies: Sequence[Copy]) -> str:
 
 
 def _deliver(own: OpenMailbox, theirs: OpenMailbox, name: str, text: bytes, outdated: Sequence[Copy] = ()) -> str:
-    """Write both copies and remove the old ones; a sentence when something beside the delivery failed."""
+    """Write both copies and remove the old ones. Returns a sentence if anything but the delivery failed."""
     with announced(own, text) as sending:
         put(theirs, "inbox", name, text)
         try:
             if not outdated:
                 sending.into_outbox(name)
                 return ""
-            put(own, "outbox", name, text)  # and what was announced stays until the old copies are gone
+            put(own, "outbox", name, text)  # the intent stays until the old copies are removed
         except (MailboxUnavailableError, ConfigError) as error:
             sending.keep = True
             return f"It was delivered, but the copy in your outbox is missing for now: {error}"
@@ -108,7 +108,7 @@ def _unused_name(draft: Draft, inbox: int, now_ms: int) -> tuple[str, str]:
 
 
 def _takes_part(sender: MailboxFolder, copies: Sequence[Copy]) -> bool:
-    """True for who has a copy in a box, or whom an entry names; so nobody gets a thread by the mere id."""
+    """True if the sender has a copy or is named in an entry: knowing the id alone must not give access to a thread."""
     if any(copy.mailbox.key == sender.key for copy in copies):
         return True
     written = (entry for copy in copies for entry in entries(copy.text))
@@ -116,7 +116,7 @@ def _takes_part(sender: MailboxFolder, copies: Sequence[Copy]) -> bool:
 
 
 def _later(now_ms: int, before_ms: int) -> int:
-    """The time of an answer is after what it answers, or nobody could say which copy is the newer one."""
+    """A time for the reply that is later than the original's: copies are ordered by it."""
     return max(now_ms, before_ms + 1) if before_ms <= now_ms + _TOLERATED_FUTURE else now_ms
 
 
@@ -133,7 +133,7 @@ def _grown(draft: Draft, copies: Sequence[Copy], time: str, options: FileBoxOpti
 
 
 def _name_for(name: str, copies: Sequence[Copy], sender: MailboxFolder, receiver: MailboxFolder) -> str:
-    """The thread's file name, or one beside it when another mail bears that name where the thread goes."""
+    """The thread's file name, or a numbered one if another mail has that name in the boxes concerned."""
     own = {(copy.mailbox.key, copy.box, copy.name) for copy in copies}
     candidates = [name, *(numbered(name, number) for number in range(2, 100))]
     return next(

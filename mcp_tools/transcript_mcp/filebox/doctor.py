@@ -1,4 +1,4 @@
-"""What is wrong with the configuration or the folders of mailboxes, for ``nanobot-transcript doctor``."""
+"""Checks the configuration and the folders of mailboxes, for ``nanobot-transcript doctor``."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -20,9 +20,9 @@ _finding: Final = partial(Finding, "mailboxes")
 
 
 def checks(source: ConfigSource, identity: str = "") -> list[Finding]:
-    """Everything about the configuration that ``source`` finds. Changes nothing and raises nothing.
+    """All findings on the configuration that ``source`` finds. Changes nothing and raises nothing.
 
-    ``identity`` is the agent that the settings say this process is.
+    ``identity``: the agent that this process is according to the settings.
     """
     try:
         if source.file() is None:
@@ -37,9 +37,9 @@ def checks(source: ConfigSource, identity: str = "") -> list[Finding]:
 
 
 def token_checks(source: ConfigSource, agents: Collection[str], run_as: str) -> list[Finding]:
-    """What is wrong with the ``agents`` that have tokens for a hub, which finds its configuration by ``source``.
+    """Findings on the ``agents`` that have tokens for a hub whose configuration ``source`` finds.
 
-    ``run_as`` is the setting. Empty without tokens. Changes nothing and raises nothing.
+    ``run_as``: the setting. Changes nothing and raises nothing.
     """
     if not agents:
         return []
@@ -87,7 +87,7 @@ def _place(place: AgentFolder) -> Iterator[Finding]:
 
 
 def _existing(place: AgentFolder) -> Path:
-    """The mailbox, or as much of the way there as exists."""
+    """The mailbox folder, or the nearest existing folder above it."""
     folder = place.mailbox
     while not folder.is_dir():
         folder = folder.parent
@@ -103,7 +103,7 @@ def _links(place: AgentFolder) -> Iterator[Finding]:
 
 
 def _left_behind(place: AgentFolder) -> Iterator[Finding]:
-    """Mail from the time when the folder was one agent's alone."""
+    """Mail from before the folder was shared by several agents."""
     if not place.shared:
         return
     before = place.root.joinpath(*BELOW)
@@ -118,7 +118,7 @@ def _left_behind(place: AgentFolder) -> Iterator[Finding]:
 
 
 def _disagreements(roster: BoxAgents, source: ConfigSource) -> Iterator[Finding]:
-    """What the files that count in the agents' own folders, and the one in the home folder, say otherwise."""
+    """Differences to the files that apply in the agents' own folders, and to the one in the home folder."""
     seen = {os.path.realpath(roster.file)}
     folders = [place.root for place in roster.agents.values() if not place.problem and place.root.is_dir()]
     for folder in [*folders, source.home]:
@@ -133,7 +133,7 @@ def _disagreements(roster: BoxAgents, source: ConfigSource) -> Iterator[Finding]
 
 
 def _compared(roster: BoxAgents, other: BoxAgents) -> Iterator[Finding]:
-    """Agents that live elsewhere according to the other file; mail of whoever reads that one goes past them."""
+    """Agents with another folder in the other file: programs that read that file deliver to the wrong mailbox."""
     for place in roster.agents.values():
         there = other.agents.get(place.agent)
         if there is None or place.problem or there.problem or there.mailbox == place.mailbox:

@@ -1,6 +1,6 @@
-"""Lines of a content that look like the structure of a mail: a backslash in front of them keeps them text.
+"""Escapes lines of a mail's text that look like the structure of a mail file, with a backslash in front.
 
-What is written reads back as it was, because a line that begins with such a backslash already gets one more.
+Unescaping always gives the original text, because a line that already begins with such a backslash gets another one.
 """
 
 import re
@@ -17,7 +17,7 @@ _SIGNS: Final = ("MESSAGE THREAD", _BAR * _SHORTEST_BAR, "## ")
 
 
 def escaped(text: str) -> str:
-    """The content as it stands in a file.
+    """The text as it is written to the file.
 
     >>> escaped("## 2025-06-30T08:15:22.616Z - boss to qa (URGENT)")
     '\\\\## 2025-06-30T08:15:22.616Z - boss to qa (URGENT)'
@@ -26,7 +26,7 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The content as it was given to ``escaped``."""
+    """The text as it was passed to ``escaped``."""
     return _LINE.sub(_without_backslash, text) if _suspicious(text) else text
 
 
@@ -44,7 +44,7 @@ def _without_backslash(line: re.Match[str]) -> str:
 
 
 def _looks_structural(line: str) -> bool:
-    """Wider than what a reader takes for structure: what deceives a person is escaped, too."""
+    """Wider than what the parser takes for structure: lines that would deceive a person are escaped, too."""
     line = line.strip()
     if line.startswith("## "):
         _, dash, parties = line.partition(" - ")

@@ -1,7 +1,7 @@
 """File names of mails: ``YYYY-MM-DD_HHMM-TYPE-title-id8.md``, in UTC, with the title's letters of any script.
 
-Other programs may give files any name. What could not be shown on one line, or is no UTF-8, is shown as ``\\xHH`` per
-byte, and so is a backslash; that name leads back to the file.
+Other programs may use any name. Bytes that cannot be shown on one line or are not UTF-8 are shown as ``\\xHH``, and so
+are backslashes; the shown name can be converted back.
 """
 
 import os
@@ -24,7 +24,7 @@ _SUFFIX_LENGTH: Final = 12
 
 
 def file_name(moment: datetime, msg_type: str, title: str, message_id: str) -> str:
-    """The name of a new mail's file: as much of the title as 255 bytes leave room for.
+    """The name of a new mail's file, with as much of the title as fits into 255 bytes.
 
     >>> file_name(datetime(2025, 6, 30, 8, 15, tzinfo=UTC), "BR", "API performance issue", "1b1d8fc0-034e-4fd4")
     '2025-06-30_0815-BR-api-performance-issue-1b1d8fc0.md'
@@ -49,7 +49,7 @@ def slug(title: str, longest: int) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """True for the shown name of what may be a mail in a box: no folder, nothing hidden, ending in ``.md``."""
+    """True for the shown name of a possible mail in a box: not hidden, without slashes, ending in ``.md``."""
     try:
         real = real_name(name)
     except UnicodeEncodeError:
@@ -63,7 +63,7 @@ def is_file_name(name: str) -> bool:
 
 
 def shown_name(name: str) -> str:
-    """The name of a file, as the operating system has it, on one line and in characters that can be sent.
+    """The operating system's name of a file, on one line and in valid Unicode.
 
     >>> shown_name("two\\nlines.md")
     'two\\\\x0alines.md'
@@ -72,12 +72,12 @@ def shown_name(name: str) -> str:
 
 
 def real_name(shown: str) -> str:
-    """The name of the file that is shown so. Raises UnicodeEncodeError for what is no text."""
+    """The operating system's name for a shown name. Raises UnicodeEncodeError for lone surrogates."""
     return os.fsdecode(_SHOWN.sub(lambda found: bytes.fromhex(found[1].decode()), shown.encode()))
 
 
 def id_suffix(message_id: str) -> str | None:
-    """How the names of a mail with this id end, None for ids that are no UUIDs.
+    """The ending of file names of a mail with this id, None for ids that are not UUIDs.
 
     >>> id_suffix("1b1d8fc0-034e-4fd4-874b-a8d39f95ba68")
     '-1b1d8fc0.md'
@@ -87,13 +87,13 @@ def id_suffix(message_id: str) -> str | None:
 
 
 def suffix_of_name(name: str) -> str | None:
-    """The end of the name that tells the id, None when it tells none."""
+    """The ending of the name with the id, None if there is none."""
     end = name[-_SUFFIX_LENGTH:]
     return end if _SUFFIX.fullmatch(end) else None
 
 
 def numbered(name: str, number: int) -> str:
-    """Another name for a mail whose own is taken; it still ends as the id demands.
+    """Another name for a mail whose name is taken, with the same ending.
 
     >>> numbered("2025-06-30_0815-BR-slow-1b1d8fc0.md", 2)
     '2025-06-30_0815-BR-slow-2-1b1d8fc0.md'
@@ -104,7 +104,7 @@ def numbered(name: str, number: int) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """The beginning of a text that has at most so many bytes in a file name."""
+    """The beginning of a text, of at most ``longest`` bytes as a file name."""
     encoded = os.fsencode(text)
     return text if len(encoded) <= longest else encoded[:longest].decode(errors="ignore")
 

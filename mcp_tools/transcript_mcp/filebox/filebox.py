@@ -1,4 +1,4 @@
-"""The front door: who acts, and the mailbox that belongs to it."""
+"""The entry point: finds the acting agent and opens its mailbox."""
 
 import logging
 import os
@@ -13,14 +13,14 @@ from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.config import BoxAgents, ConfigSource
-from transcript_mcp.filebox.copies import Copy, copies_of
 from transcript_mcp.filebox.delivery import remove
+from transcript_mcp.filebox.delivery_journal import Intent, abandoned
 from transcript_mcp.filebox.files import WORKSHOP, names, write
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.hooks import Hooks, installed_hooks
 from transcript_mcp.filebox.inbox_watch import Glances
-from transcript_mcp.filebox.intents import Intent, abandoned
 from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.mail_copies import Copy, copies_of
 from transcript_mcp.filebox.mailbox import Mailbox, Shared
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.thread import joined
@@ -34,11 +34,10 @@ _TEND_WAIT: Final = 0.2
 
 
 class FileBox:
-    """All mailboxes of a configuration. One per process; may be used by several threads.
+    """All mailboxes of a configuration. One per process; thread-safe.
 
-    ``source`` says where the configuration comes from, by default from the working directory. The configuration is
-    looked at in every call, so that an agent added to it can be written to at once. ``hooks`` are those of installed
-    packages unless given.
+    ``source``: where the configuration comes from, by default the working directory. It is checked in every call, so
+    that mail can be sent to a newly added agent at once. ``hooks``: by default those of installed packages.
     """
 
     def __init__(
@@ -56,15 +55,15 @@ class FileBox:
         self._mutex: Final = threading.Lock()
 
     def roster(self) -> BoxAgents:
-        """Who the agents are, as of now. Raises ConfigError."""
+        """The agents in the current configuration. Raises ConfigError."""
         with self._mutex:
             return self.source.load()
 
     def mailbox(self, run_as: str = "", *, identity: str = "") -> Mailbox:
-        """The mailbox of the agent that acts: ``run_as``, else ``identity``, else the one that lives here.
+        """The mailbox of the acting agent: ``run_as``, else ``identity``, else the agent of the working directory.
 
-        ``identity`` is who the caller is known to be from outside: a token's agent, or a setting. Raises
-        UnknownAgentError, RunAsRefusedError, NoAgentError and ConfigError.
+        ``identity``: the agent that the caller is known to be, by a token or a setting. Raises UnknownAgentError,
+        RunAsRefusedError, NoAgentError and ConfigError.
         """
         roster = self.roster()
         place = acting(roster, self.options, run_as, identity)
@@ -73,7 +72,7 @@ class FileBox:
         return Mailbox(folder, roster, self._shared)
 
     def _tend(self, folder: MailboxFolder, roster: BoxAgents) -> None:
-        """Now and then finish what a killed process has begun in this mailbox."""
+        """Now and then finish deliveries that a killed process left unfinished in this mailbox."""
         now = time.monotonic()
         with self._mutex:
             if now - self._tended.get(folder.key, -_TEND_EVERY) < _TEND_EVERY:
@@ -86,14 +85,14 @@ _STALE: Final = 3600.0
 
 
 def repair(sender: MailboxFolder, roster: BoxAgents, views: Views, lock_wait: float) -> None:
-    """Finish abandoned deliveries of a mailbox and remove what killed writers left. Raises nothing."""
+    """Finish abandoned deliveries of a mailbox and remove temporary files of killed writers. Raises nothing."""
     try:
         for note in abandoned(sender):
             receiver = roster.agents.get(note.intent.receiver)
             if receiver is None or receiver.problem:
                 note.keep = True
                 continue
-            note.keep = True  # for the next time, should this one fail
+            note.keep = True  # so that it is tried again if this attempt fails
             mailbox = MailboxFolder(receiver, forced=sender.forced)
             with locked([sender, mailbox], lock_wait):
                 _settle(note.intent, sender, mailbox, views)
@@ -107,13 +106,13 @@ def _settle(intent: Intent, sender: MailboxFolder, receiver: MailboxFolder, view
     copies = copies_of(intent.id, [receiver, sender], views)
     arrived = next((copy for copy in copies if _is_arrival(copy, intent, receiver)), None)
     if arrived is None:
-        return  # it never arrived, and the sender was never told that it did
+        return  # it was not delivered, and the sender was never told so
     if not any(_is_sent_copy(copy, intent, sender, receiver) for copy in copies):
         replaced = [copy for copy in copies if _lies_at(copy, sender, "outbox", arrived.name)]
         text = joined(arrived.text, [copy.text for copy in replaced])
         write(sender, "outbox", arrived.name, text.encode("utf-8", "surrogateescape"))
         copies = [copy for copy in copies if copy not in replaced]
-        logger.info("A copy of %s was put into the outbox of %s", arrived.name, sender.agent)
+        logger.info("Restored the missing copy of %s in the outbox of %s", arrived.name, sender.agent)
     if sender.key != receiver.key:
         remove(_covered(intent, arrived, copies))
 
@@ -133,13 +132,13 @@ def _lies_at(copy: Copy, mailbox: MailboxFolder, box: str, name: str) -> bool:
 
 
 def _covered(intent: Intent, arrived: Copy, copies: Sequence[Copy]) -> list[Copy]:
-    """Older copies that know nothing the newer one does not know."""
+    """Older copies without any entry that the newer one lacks."""
     older = [copy for copy in copies if copy.mail.time_ms < intent.time_ms]
     return [copy for copy in older if joined(arrived.text, [copy.text]) == arrived.text]
 
 
 def _sweep(mailbox: MailboxFolder) -> None:
-    """Remove what writers have left that were killed long ago."""
+    """Remove old temporary files of killed writers."""
     with mailbox.looked_at(*WORKSHOP) as folder:
         for name in names(folder):
             assert folder is not None

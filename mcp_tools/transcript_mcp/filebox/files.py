@@ -1,6 +1,5 @@
-"""Mails as files: read whole, written whole. A reader sees the old text or the new one, and never half of either.
-
-What is larger than a mail can be is not read at all.
+"""Reads and writes the files of mails. Writes are atomic (temporary file and rename), so readers see either the old or
+the new text. Files larger than a mail can be are not read.
 """
 
 import errno
@@ -32,10 +31,10 @@ __all__ = [
 ]
 
 Stamp = tuple[int, int, int]
-"""Modification time (ns), size and inode: as long as they stay, nobody has replaced the file."""
+"""Modification time (ns), size and inode: while they stay the same, the file was not replaced."""
 
 WORKSHOP: Final = (STATE, "tmp")
-"""Where files are written before they are moved to where they are seen."""
+"""The folder for temporary files, which are renamed into place when they are complete."""
 
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a mail with its thread."""
@@ -49,7 +48,7 @@ _numbers: Final = count()
 
 
 class FileText(NamedTuple):
-    """What was read of a file, and its stamp at that moment."""
+    """The bytes read from a file, and its stamp at that moment."""
 
     body: bytes
     stamp: Stamp
@@ -79,7 +78,7 @@ def read_beginning(folder: int, name: str, limit: int) -> FileText | None:
 
 
 def read_head(folder: int, name: str) -> FileText | None:
-    """The same, but hardly more of it than the header."""
+    """The same, but only enough for the header."""
     taken = read_beginning(folder, name, _HEAD)
     if taken is not None and len(taken.body) == _HEAD and _MARKER not in taken.body:
         taken = read_beginning(folder, name, _LONGEST_HEAD)
@@ -96,7 +95,7 @@ def exists(folder: int, name: str) -> bool:
 
 
 def names(folder: int | None) -> list[str]:
-    """Everything that lies in a folder, sorted."""
+    """All names in a folder, sorted."""
     if folder is None:
         return []
     with os.scandir(folder) as found:
@@ -104,7 +103,7 @@ def names(folder: int | None) -> list[str]:
 
 
 def write(mailbox: MailboxFolder, place: str, name: str, body: bytes) -> None:
-    """Put a file (mode 0600) into a box or the hidden folder, in the place of one that has the name.
+    """Write a file (mode 0600) into a box or the hidden folder, replacing one with the same name.
 
     Raises MailboxUnavailableError and ConfigError; then nothing has changed.
     """
@@ -113,7 +112,7 @@ def write(mailbox: MailboxFolder, place: str, name: str, body: bytes) -> None:
 
 
 def put(opened: OpenMailbox, place: str, name: str, body: bytes) -> None:
-    """The same in a mailbox that is open already."""
+    """The same in an open mailbox."""
     mailbox, temporary = opened.mailbox, unused_name()
     workshop, shelf = opened.folder(*WORKSHOP), opened.folder(place)
     try:
@@ -139,7 +138,7 @@ def fill(mailbox: MailboxFolder, descriptor: int, body: bytes) -> None:
 
 
 def unused_name() -> str:
-    """The name of a file that nobody else writes, for as long as it is not where mail is seen."""
+    """A name for a temporary file that no other writer uses."""
     return f"{os.getpid()}-{_OURS}-{next(_numbers)}"
 
 

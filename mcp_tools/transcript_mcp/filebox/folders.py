@@ -1,4 +1,4 @@
-"""The folders of a mailbox, opened step by step from the agent's folder, so that no link is ever followed.
+"""Opens the folders of a mailbox, one level at a time from the agent's folder, so that no symbolic link is followed.
 
 ::
 
@@ -26,9 +26,9 @@ _TOO_LARGE: Final = "Mail cannot be that large. Resolve or reject it, or remove 
 
 
 class MailboxFolder:
-    """The mailbox of one agent on the disk; holds no resource.
+    """The mailbox of one agent on the disk; holds no open files.
 
-    ``forced`` when what is written has to be on the disk, and not only with the operating system, before a call ends.
+    ``forced``: writes are synced to the disk (fsync) before a call ends.
     """
 
     __slots__ = ("forced", "key", "place")
@@ -37,25 +37,25 @@ class MailboxFolder:
         self.place: Final = place
         self.forced: Final = forced
         self.key: Final = os.path.join(place.root, *place.below)  # noqa: PTH118 - pathlib takes ten times as long
-        """The same for everybody who means this mailbox, whatever they call the agent."""
+        """Identifies the mailbox, under whatever name the agent is configured."""
 
     @property
     def agent(self) -> str:
-        """Whose mailbox it is."""
+        """The agent's name."""
         return self.place.agent
 
     @contextmanager
     def opened(self, *below: str) -> Iterator[int]:
-        """A descriptor of a folder in the mailbox, made when missing (private to this user).
+        """A descriptor of a folder in the mailbox, created if missing (private to this user).
 
-        Raises MailboxUnavailableError; ConfigError when the agent's own folder is the trouble.
+        Raises MailboxUnavailableError; ConfigError when the agent's own folder is the problem.
         """
         with self.entered() as mailbox:
             yield mailbox.folder(*below)
 
     @contextmanager
     def entered(self) -> Iterator["OpenMailbox"]:
-        """The mailbox opened once for several of its folders, made when missing. Raises as ``opened`` does."""
+        """The mailbox opened once for several of its folders, created if missing. Raises as ``opened`` does."""
         descriptor = self._descend((), create=True)
         assert descriptor is not None
         mailbox = OpenMailbox(self, descriptor)
@@ -66,7 +66,7 @@ class MailboxFolder:
 
     @contextmanager
     def looked_at(self, *below: str) -> Iterator[int | None]:
-        """The same for reading: None when it is not there; makes nothing."""
+        """The same for reading: creates nothing; None when the folder is missing."""
         descriptor = self._descend(below, create=False)
         try:
             yield descriptor
@@ -75,7 +75,7 @@ class MailboxFolder:
                 os.close(descriptor)
 
     def failed(self, doing: str, error: OSError) -> NoReturn:
-        """Raise the typed error for what the operating system said about a folder."""
+        """Raise our error for an error of the operating system about a folder."""
         reason = error.strerror or str(error)
         if error.errno in _DENIED:
             raise ConfigError(
@@ -87,7 +87,7 @@ class MailboxFolder:
         raise MailboxUnavailableError(f"Mailbox of {self.agent}: cannot {doing}: {reason}.", hint=hint) from error
 
     def unreadable(self, file: str, error: OSError) -> NoReturn:
-        """Raise the typed error for what the operating system said about one mail."""
+        """Raise our error for an error of the operating system about one mail."""
         raise MailboxUnavailableError(
             f"Mailbox of {self.agent}: {file} cannot be read: {error.strerror}.",
             hint=_TOO_LARGE if error.errno == errno.EFBIG else "Check the permissions of the file.",
@@ -109,7 +109,7 @@ class MailboxFolder:
         return here
 
     def step(self, parent: int, name: str, *, create: bool, private: bool = True) -> int:
-        """A descriptor of the folder of that name in another one. Raises OSError."""
+        """A descriptor of a subfolder. Raises OSError."""
         try:
             return enter(parent, name)
         except FileNotFoundError:
@@ -133,12 +133,12 @@ class MailboxFolder:
             ) from error
 
     def force(self, descriptor: int) -> None:
-        """Have a file or a folder on the disk, where that is asked for. Raises OSError."""
+        """Sync a file or a folder to the disk, if ``forced``. Raises OSError."""
         if self.forced:
             os.fsync(descriptor)
 
     def refused(self, names: tuple[str, ...], error: OSError) -> NoReturn:
-        """Raise the typed error for a folder that cannot be entered, named by the way there."""
+        """Raise our error for a folder that cannot be opened."""
         folder = "/".join(names)
         if error.errno in LINK:
             raise MailboxUnavailableError(
@@ -149,7 +149,7 @@ class MailboxFolder:
 
 
 class OpenMailbox:
-    """A mailbox that is open, with those of its folders that were asked for."""
+    """An open mailbox, with descriptors of the folders that were used."""
 
     __slots__ = ("_folders", "mailbox")
 
@@ -158,7 +158,7 @@ class OpenMailbox:
         self._folders: Final[dict[tuple[str, ...], int]] = {(): descriptor}
 
     def folder(self, *below: str) -> int:
-        """A descriptor of a folder in it, made when missing. Raises MailboxUnavailableError and ConfigError."""
+        """A descriptor of a folder in it, created if missing. Raises MailboxUnavailableError and ConfigError."""
         if below not in self._folders:
             parent = self.folder(*below[:-1])
             try:
@@ -168,13 +168,13 @@ class OpenMailbox:
         return self._folders[below]
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all descriptors."""
         for descriptor in self._folders.values():
             os.close(descriptor)
 
 
 def _hide_from_git(state: int) -> None:
-    """The mailbox may well lie in a repository, and what is in here concerns nobody else."""
+    """Add a .gitignore: the mailbox may be in a repository, and this state is private to the machine."""
     with suppress(FileExistsError):
         file = to_create(".gitignore", state)
         try:

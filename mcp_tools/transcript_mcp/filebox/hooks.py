@@ -1,8 +1,8 @@
-"""Custom processing: whoever installs an entry point in ``nanobot_transcript.filebox_hooks`` is told what happens.
+"""Hooks for mail events, installed as entry points of the group ``nanobot_transcript.filebox_hooks``.
 
-An entry point is any object (a module, too) with some of these functions: ``before_send(draft)``, which may return a
-changed draft, and ``delivered(event)``, ``replied(event)``, ``resolved(event)``, ``rejected(event)``. A failing hook,
-whatever it raises, is logged and costs nothing else; one that takes too long is left to itself, and the mail goes on.
+A hook is any object (or module) with some of these functions: ``before_send(draft)``, which may return a changed draft,
+and ``delivered(event)``, ``replied(event)``, ``resolved(event)``, ``rejected(event)``. A hook that fails is logged; one
+that takes too long is not waited for. Neither stops the mail.
 """
 
 import logging
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MailEvent:
-    """Something that has happened to a mail. ``agent`` did it, and in the mailbox ``folder`` lies ``file`` now."""
+    """What ``agent`` did with a mail, which now is ``file`` in the mailbox ``folder``."""
 
     happening: Happening
     agent: str
@@ -42,10 +42,9 @@ class MailEvent:
 
 
 class Hooks:
-    """Some hooks, called one after the other, each in a thread of its own.
+    """Hooks that are called one after the other, each in a thread of its own.
 
-    A call that has not ended after ``patience`` seconds is waited for no longer. While eight calls run, no further one
-    is begun.
+    A call is waited for ``patience`` seconds at most. While eight calls are still running, no other is started.
     """
 
     def __init__(self, hooks: Iterable[Any] = (), *, patience: float = _PATIENCE) -> None:
@@ -54,7 +53,7 @@ class Hooks:
         self._room: Final = threading.BoundedSemaphore(_MOST_RUNNING)
 
     def before_send(self, draft: Draft) -> Draft:
-        """The draft as the hooks want it."""
+        """The draft, perhaps changed by the hooks."""
         for hook in self._hooks:
             changed = self._call(hook, "before_send", draft)
             if isinstance(changed, Draft):
@@ -64,7 +63,7 @@ class Hooks:
         return draft
 
     def tell(self, event: MailEvent) -> None:
-        """Let all hooks know."""
+        """Call all hooks with an event."""
         for hook in self._hooks:
             self._call(hook, event.happening, event)
 
@@ -82,7 +81,7 @@ class Hooks:
         def work() -> None:
             try:
                 returned.append(function(argument))
-            except BaseException:  # also SystemExit: a failing hook never costs a mail, nor the process
+            except BaseException:  # even SystemExit: a failing hook must stop neither the mail nor the process
                 logger.exception("The hook %r failed in %s", hook, name)
             finally:
                 self._room.release()
@@ -103,18 +102,18 @@ class Hooks:
 
 @cache
 def installed_hooks() -> Hooks:
-    """The hooks of all installed packages; looked up once."""
+    """The hooks of all installed packages; loaded once."""
     return Hooks(loaded(entry_points(group=GROUP)))
 
 
 def loaded(points: Iterable[Any]) -> list[Any]:
-    """The objects that entry points name, without those that cannot be loaded."""
+    """The objects of entry points, without those that fail to load."""
     return [hook for hook in map(_load, points) if hook is not None]
 
 
 def _load(point: Any) -> Any:
     try:
         return point.load()
-    except (Exception, SystemExit):  # whatever a foreign package does while it is imported, mail goes on
+    except (Exception, SystemExit):  # importing a foreign package may do anything
         logger.exception("The hook %s cannot be loaded", point.value)
         return None

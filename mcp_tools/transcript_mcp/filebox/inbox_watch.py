@@ -1,4 +1,4 @@
-"""One thread that looks at every inbox somebody waits at, however many wait; it runs only while somebody does."""
+"""Polls inboxes that have listeners, in one thread for all of them, which only runs while there are listeners."""
 
 import logging
 import threading
@@ -12,21 +12,21 @@ from nanobot_transcript.errors import TranscriptError
 __all__ = ["Glances", "Inbox"]
 
 _GLANCE_EVERY: Final = 0.1
-_COMPARE_EVERY: Final = 1.0  # a program that writes over a file in place does not change the folder
-_PAUSE: Final = 10.0  # after an inbox could not be looked at
+_COMPARE_EVERY: Final = 1.0  # overwriting a file in place does not change the folder's mtime
+_PAUSE: Final = 10.0  # after an inbox could not be read
 
 logger = logging.getLogger(__name__)
 
 
 class Inbox(Protocol):
-    """What is looked at."""
+    """A polled inbox."""
 
     def version(self) -> object:
-        """Changes when a file comes or goes; cheap. Raises TranscriptError."""
+        """Changes when a file is added or removed; cheap. Raises TranscriptError."""
         ...
 
     def edition(self) -> object:
-        """Changes with every mail that comes, goes or is written over; compares all files. Raises TranscriptError."""
+        """Changes when a mail is added, removed or overwritten; compares all files. Raises TranscriptError."""
         ...
 
 
@@ -38,7 +38,7 @@ class _Listener:
 
 @dataclass(slots=True)
 class _Watched:
-    """An inbox as it was seen last."""
+    """The last known state of an inbox."""
 
     key: str
     inbox: Inbox
@@ -49,7 +49,7 @@ class _Watched:
     failing: bool = False
 
     def glance(self, now: float) -> None:
-        """Look whether something has changed."""
+        """Check for changes."""
         if self.failing and now < self.compare_at:
             return
         try:
@@ -64,7 +64,7 @@ class _Watched:
 
 
 class Glances:
-    """Tells listeners that an inbox has changed. May be used by several threads."""
+    """Tells listeners that an inbox has changed. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex: Final = threading.Lock()
@@ -72,9 +72,10 @@ class Glances:
         self._thread: threading.Thread | None = None
 
     def listen(self, key: str, inbox: Inbox, told: Callable[[], object], seen: object = None) -> Callable[[], None]:
-        """Call ``told`` in another thread whenever the edition is not the one it was told of last, first ``seen``.
+        """Call ``told`` in another thread whenever the inbox's edition differs from the last one, at first from
+        ``seen``.
 
-        Looks at nothing itself, so it may be called on an event loop. Returns what ends it.
+        Reads nothing itself, so it may be called on an event loop. Returns a function that ends it.
         """
         listener = _Listener(told, seen)
         with self._mutex:
@@ -105,7 +106,7 @@ class Glances:
                     watched.glance(time.monotonic())
                     self._tell(watched)
                 except Exception:
-                    logger.exception("%s could not be looked at", watched.key)
+                    logger.exception("Watching the inbox %s failed", watched.key)
             time.sleep(_GLANCE_EVERY)
 
     def _tell(self, watched: _Watched) -> None:

@@ -1,4 +1,4 @@
-"""One writer at a time where threads are changed. New mail needs no lock, because its name is nobody else's."""
+"""Locks of mailboxes, for changing threads. New mail needs no lock, because its file name is unique."""
 
 import os
 import threading
@@ -20,15 +20,15 @@ _MOST_WAITING: Final = 8
 
 _mutex: Final = threading.Lock()
 _waiting: Final[Counter[str]] = Counter()
-"""Threads of this process that wait, by mailbox: they are shared by all mailboxes, and one must not use them up."""
+"""Waiting threads of this process, by mailbox. The pool is shared: one busy mailbox must not use up all threads."""
 
 
 @contextmanager
 def locked(mailboxes: Iterable[MailboxFolder], wait: float) -> Iterator[None]:
-    """Hold the locks of these mailboxes, taken in one order by everybody, so that nobody waits in a circle.
+    """Hold the locks of these mailboxes, always taken in the same order to avoid deadlocks.
 
-    Raises MailboxBusyError after ``wait`` seconds, or at once when eight threads of this process wait already. A killed
-    holder's locks are free at once.
+    Raises MailboxBusyError after ``wait`` seconds, or at once when eight threads of this process are waiting already.
+    The kernel frees the locks of a killed process.
     """
     deadline = time.monotonic() + wait
     wanted = {mailbox.key: mailbox for mailbox in mailboxes}
@@ -45,7 +45,7 @@ def locked(mailboxes: Iterable[MailboxFolder], wait: float) -> Iterator[None]:
 
 @contextmanager
 def _queue(mailbox: MailboxFolder) -> Iterator[None]:
-    """One more thread of this process that waits for a mailbox; there is room for a few."""
+    """Count a thread of this process that waits for a mailbox, up to the limit."""
     with _mutex:
         if _waiting[mailbox.key] >= _MOST_WAITING:
             raise _busy(f"{mailbox.agent} is in use, and {_MOST_WAITING} calls are already waiting for it.")

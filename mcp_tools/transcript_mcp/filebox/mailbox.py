@@ -1,4 +1,4 @@
-"""One agent's mailbox: what the tools, the agent loop and programs call."""
+"""One agent's mailbox: the API of the tools, of the agent loop and of programs."""
 
 import logging
 import os
@@ -15,7 +15,6 @@ from transcript_mcp.filebox.agents import receiver
 from transcript_mcp.filebox.box import BoxView, look_at
 from transcript_mcp.filebox.cache import Views
 from transcript_mcp.filebox.config import BoxAgents
-from transcript_mcp.filebox.copies import copies_of
 from transcript_mcp.filebox.escapes import unescaped
 from transcript_mcp.filebox.file_names import numbered, shown_name
 from transcript_mcp.filebox.files import exists, read, write
@@ -23,6 +22,7 @@ from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.hooks import Happening, Hooks, MailEvent
 from transcript_mcp.filebox.inbox_watch import Glances
 from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.mail_copies import copies_of
 from transcript_mcp.filebox.message import parsed
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.read_marks import ReadMarks
@@ -32,7 +32,7 @@ from transcript_mcp.filebox.thread import entries, joined
 from transcript_mcp.filebox.values import Box, Draft, Mail, Page, Reading, Sent, ThreadEntry
 
 if TYPE_CHECKING:
-    from transcript_mcp.filebox.relevant import Relevant
+    from transcript_mcp.filebox.relevant_mail import Relevant
 
 __all__ = ["BatchAction", "Mailbox", "Outcome", "Shared", "Thread", "move"]
 
@@ -46,7 +46,7 @@ _TIDY_WAIT: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all mailboxes of a process have in common."""
+    """What all mailboxes of a process share."""
 
     options: FileBoxOptions
     hooks: Hooks
@@ -57,7 +57,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A whole conversation, newest entry first, and where its newest copy lies in this mailbox."""
+    """A whole conversation, newest entry first, and the box of its newest copy in this mailbox."""
 
     mail: Mail
     box: Box
@@ -66,7 +66,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one mail of many. ``text`` is what was read, or a sentence; ``error`` says why it failed."""
+    """The result for one mail of a batch. ``text``: the text read, or a sentence. ``error``: why it failed."""
 
     file: str
     text: str = ""
@@ -74,9 +74,9 @@ class Outcome:
 
 
 class Mailbox:
-    """The mailbox of the agent that acts. Calls take milliseconds and may come from any thread.
+    """The mailbox of the acting agent. Calls take milliseconds and may come from any thread.
 
-    Beside what each call names, all raise MailboxUnavailableError and ConfigError when a folder cannot be used.
+    All methods also raise MailboxUnavailableError and ConfigError, when a folder cannot be used.
     """
 
     def __init__(self, folder: MailboxFolder, roster: BoxAgents, shared: Shared) -> None:
@@ -86,16 +86,16 @@ class Mailbox:
 
     @property
     def agent(self) -> str:
-        """Who acts."""
+        """The acting agent."""
         return self.folder.agent
 
     # -- sending
 
     def send(self, receiver_id: str, msg_type: str, title: str, content: str, original_id: str = "") -> Sent:
-        """Deliver a new mail, or with ``original_id`` put a reply on top of a thread (the title is then ignored).
+        """Deliver a new mail, or with ``original_id`` add a reply to a thread (the title is then ignored).
 
-        Raises UnknownAgentError, InvalidMailError; for a reply MailNotFoundError and MailboxBusyError. Nothing was
-        delivered then.
+        Raises UnknownAgentError, InvalidMailError; for a reply also MailNotFoundError and MailboxBusyError. Then
+        nothing was delivered.
         """
         options = self._shared.options
         draft = checked(Draft(self.agent, receiver_id, msg_type, title, content, original_id), options)
@@ -121,9 +121,9 @@ class Mailbox:
     def page(
         self, box: str, limit: int | None = None, offset: int = 0, *, unread: bool = False, since_ms: int = 0
     ) -> Page:
-        """The mails of a box with their headers, newest first; at most ``options.page`` unless there is a limit.
+        """The headers of the mails in a box, newest first; at most ``options.page`` unless a limit is given.
 
-        ``unread`` leaves out what was read, ``since_ms`` what has been there since before. Raises InvalidMailError.
+        ``unread``: only unread mail. ``since_ms``: only mail after this time. Raises InvalidMailError.
         """
         mails = self._view(box).mails(certain=True)
         if since_ms:
@@ -140,7 +140,7 @@ class Mailbox:
         return Page(shown, len(mails), offset, frozenset(mail.file for mail in fresh))
 
     def read(self, box: str, filename: str, offset: int = 0, max_chars: int | None = None) -> Reading:
-        """The text of a mail as it was written, at most ``options.max_read`` characters of it, and mark it as read.
+        """The original text of a mail, at most ``options.max_read`` characters of it; marks it as read.
 
         Raises InvalidMailError and MailNotFoundError.
         """
@@ -153,9 +153,9 @@ class Mailbox:
         return Reading(filename, text[start : start + max(1, most)], start, len(text))
 
     def thread(self, message_id: str, *, mark_read: bool = True) -> Thread:
-        """All that was said in a conversation this agent takes part in. Raises MailNotFoundError, InvalidMailError.
+        """A conversation that this agent takes part in. Raises MailNotFoundError, InvalidMailError.
 
-        Without ``mark_read`` it stays unread for the agent, as when a person looks on.
+        Without ``mark_read`` it stays unread, as when a person looks at it instead of the agent.
         """
         message_id = checked_id(message_id)
         copies = copies_of(message_id, [self.folder], self._shared.views)
@@ -171,25 +171,25 @@ class Mailbox:
         return Thread(newest.mail, newest.box, entries(text.decode("utf-8", "replace")))
 
     def search(self, query: MailQuery, limit: int = 20) -> list[FoundMail]:
-        """The newest mails that fit. Raises InvalidMailError for a box that does not exist."""
+        """The newest mails that match. Raises InvalidMailError for an unknown box."""
         for box in query.boxes:
             checked_box(box)
         return search.search(query, self.folder, self._shared.views, limit)
 
     def relevant(self, recent: Iterable[Entry], limit: int = 10) -> "list[Relevant]":
-        """Mail of the inbox that belongs to what a group is talking about, the most fitting first, with reasons."""
-        from transcript_mcp.filebox.relevant import relevant  # the gate's room takes a while to import
+        """Mail in the inbox that is about what a group is discussing, the most relevant first, with reasons."""
+        from transcript_mcp.filebox.relevant_mail import relevant  # slow to import
 
         return relevant(self._view("inbox").mails(certain=True), self.folder, recent, limit)
 
     def inbox_edition(self) -> object:
-        """Changes with every mail that comes to the inbox, leaves it, or is written over."""
+        """Changes when a mail in the inbox is added, removed or overwritten."""
         return self._view("inbox").edition()
 
     def listen(self, told: Callable[[], object], seen: object = None) -> Callable[[], None]:
-        """Call ``told`` in another thread whenever the inbox is no longer as it was last, first as in ``seen``.
+        """Call ``told`` in another thread whenever the inbox has changed, at first since the edition ``seen``.
 
-        ``seen`` is an ``inbox_edition``; without one ``told`` is called soon. Returns what ends it.
+        ``seen`` is an ``inbox_edition``; without one, ``told`` is called soon. Returns a function that ends it.
         """
         return self._shared.glances.listen(self.folder.key, self._view("inbox"), told, seen)
 
@@ -204,7 +204,7 @@ class Mailbox:
         return self._move("reject", filename)
 
     def batch(self, action: str, filenames: Sequence[str], box: str = "inbox") -> list[Outcome]:
-        """Read, resolve or reject many, a result for each. What was read shares ``options.max_read`` characters."""
+        """Read, resolve or reject many, with a result for each. Texts share a limit of ``options.max_read``."""
         if action not in ("read", *_MOVES):
             raise InvalidMailError(f"Unknown action {action!r}. Available actions: read, resolve, reject.")
         left = self._shared.options.max_read
@@ -249,7 +249,7 @@ class Mailbox:
             try:
                 taken = read(folder, name) if folder is not None else None
             except OSError as error:
-                self._told_of(folder, box, name)
+                self._mark_unreadable(folder, box, name)
                 self.folder.unreadable(f"{box}/{shown_name(name)}", error)
         if taken is None:
             raise MailNotFoundError(
@@ -259,8 +259,8 @@ class Mailbox:
         text = taken.body.decode("utf-8", "replace")
         return unescaped(text), parsed(shown_name(name), text, taken.stamp)
 
-    def _told_of(self, folder: int | None, box: str, name: str) -> None:
-        """What cannot be read was told of by that, and is not new mail any more."""
+    def _mark_unreadable(self, folder: int | None, box: str, name: str) -> None:
+        """Mark an unreadable mail as read: the error has told the agent about it, and it is not new any more."""
         if box == "inbox" and folder is not None and (mail := look_at(folder, name)) is not None:
             self._mark_read([mail])
 
@@ -272,7 +272,7 @@ class Mailbox:
         self._tidy_marks()
 
     def _tidy_marks(self) -> None:
-        """Now and then; whoever reads and answers and never resolves anything makes marks, too."""
+        """Tidy the read marks now and then: an agent that never resolves anything would collect them forever."""
         if not self._marks.crowded:
             return
         try:
@@ -282,12 +282,12 @@ class Mailbox:
             logger.warning("%s The marks of read mail will be tidied later.", error)
 
     def _hooked(self, draft: Draft) -> Draft:
-        """The draft as the hooks want it; as it was when they make it something that cannot be sent."""
+        """The draft as changed by hooks, or the original if they make it invalid."""
         changed = self._shared.hooks.before_send(draft)
         if changed == draft:
             return draft
         try:
-            # Who speaks to whom and about what is not for a hook to decide.
+            # Hooks must not change sender, receiver or thread.
             allowed = replace(changed, sender=draft.sender, receiver=draft.receiver, original_id=draft.original_id)
             return checked(allowed, self._shared.options)
         except TranscriptError:
@@ -321,14 +321,14 @@ _ENCODING: Final = ("utf-8", "surrogateescape")
 class _Joined(NamedTuple):
     text: bytes
     changed: bool
-    """True when it is not what lies in the inbox."""
+    """True when it differs from the copy in the inbox."""
 
 
 def move(mailbox: MailboxFolder, name: str, to: Box, lock_wait: float) -> Mail:
-    """Move one mail out of the inbox; the mail, with the name it has now.
+    """Move one mail out of the inbox. Returns it with its new name.
 
-    An earlier copy of the same thread that lies there is joined with it; another mail of that name keeps it. Raises
-    MailNotFoundError, MailboxBusyError, MailboxUnavailableError and ConfigError.
+    An earlier copy of the same thread at the target is merged with it; a different mail with that name keeps the name.
+    Raises MailNotFoundError, MailboxBusyError, MailboxUnavailableError and ConfigError.
     """
     with locked([mailbox], lock_wait), mailbox.entered() as opened:
         inbox = opened.folder("inbox")
@@ -346,7 +346,7 @@ def move(mailbox: MailboxFolder, name: str, to: Box, lock_wait: float) -> Mail:
 
 
 def _put(mailbox: MailboxFolder, inbox: int, target: int, name: str, to: Box) -> str:
-    """The name under which it lies in the target then."""
+    """Move or merge the file. Returns its name at the target."""
     wanted = name
     if exists(target, name):
         both = _joined(inbox, target, name)
@@ -363,7 +363,7 @@ def _put(mailbox: MailboxFolder, inbox: int, target: int, name: str, to: Box) ->
 
 
 def _joined(inbox: int, target: int, name: str) -> _Joined | None:
-    """What two copies of one mail know together; None when they are not of one mail."""
+    """Two copies of one mail merged; None when they are different mails."""
     here, there = read(inbox, name), read(target, name)
     if here is None or there is None:
         return None

@@ -1,6 +1,6 @@
 """The text of a mail: a header, a marker, and the thread, newest entry first.
 
-The first bytes are those that every program of this format writes::
+All programs that use this format begin a mail like this::
 
     # BR: title
 
@@ -52,7 +52,7 @@ _SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
 def new_message(draft: Draft, message_id: str, time: str) -> str:
-    """The whole text of a new mail, without a newline at its end."""
+    """The whole text of a new mail, without a final newline."""
     return (
         f"# {draft.type}: {draft.title}\n\n"
         "**Format Version:** 1.0\n"
@@ -74,7 +74,7 @@ def heading(draft: Draft, time: str) -> str:
 
 
 def parsed(file: str, text: str, stamp: tuple[int, int, int]) -> Mail:
-    """What the header says. A mail that cannot be understood has a ``problem``, and its file's time."""
+    """The mail, from its header. One that cannot be parsed has a ``problem``, and the time of its file."""
     lines = text.split("\n")
     first = _FIRST_LINE.match(lines[0].rstrip("\r"))
     fields = {_NAMES[name]: value for name, value in _fields(lines) if name in _NAMES}
@@ -90,7 +90,7 @@ def parsed(file: str, text: str, stamp: tuple[int, int, int]) -> Mail:
 
 
 def rewritten(header: str, changes: Mapping[str, str]) -> str:
-    """The header with the value of some fields changed; a field it lacks is put behind the others."""
+    """The header with some fields changed; missing fields are added after the others."""
     left, last = dict(changes), 0
     lines = header.split("\n")
     for number, line in enumerate(lines):
@@ -111,7 +111,7 @@ def is_marker(line: str) -> bool:
 
 
 def timestamp(moment_ms: int) -> str:
-    """Milliseconds since 1970 as a mail writes them.
+    """Milliseconds since 1970 in the format of a mail.
 
     >>> timestamp(1751271322616)
     '2025-06-30T08:15:22.616Z'
@@ -120,7 +120,7 @@ def timestamp(moment_ms: int) -> str:
 
 
 def milliseconds(time: str) -> int | None:
-    """The milliseconds since 1970 of an ISO 8601 time (without a zone: UTC), None for anything else."""
+    """Milliseconds since 1970 for an ISO 8601 time (UTC if it has no zone), None for anything else."""
     try:
         moment = datetime.fromisoformat(time.strip())
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000 + 0.5)
@@ -129,14 +129,14 @@ def milliseconds(time: str) -> int | None:
 
 
 def trimmed(content: str) -> str:
-    """Without white space at both ends, counting as such what other writers of the format do."""
+    """The text without white space at both ends, by the definition of the format's other programs."""
     return content.strip(_SPACES)
 
 
 def _fields(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """The fields above the marker; of two with one name the later one counts, which no title can have forged.
+    """The fields above the marker. Of two with the same name the later counts, because a title could forge the earlier.
 
-    Without a marker only what stands at the very beginning is header, so that no content passes for one.
+    Without a marker, the header ends at the first other line, so that text cannot pass for a header.
     """
     complete = any(is_marker(line) for line in lines)
     for number, line in enumerate(lines):

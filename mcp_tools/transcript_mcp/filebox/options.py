@@ -1,4 +1,4 @@
-"""What can be set about mailboxes."""
+"""Options of mailboxes."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -11,11 +11,10 @@ TYPES: Final = ("BR", "ACK", "ER", "INFO", "URGENT")
 
 @dataclass(frozen=True, slots=True)
 class FileBoxOptions:
-    """``more_types`` of mail besides the usual five; whom ``runAs`` may name (``may_run_as`` counts when ``listed``).
-
-    ``max_title`` in characters, ``max_content`` and ``max_thread`` in bytes, ``max_read`` in characters per answer,
-    ``page`` mails per answer where headers are shown, ``lock_wait`` in seconds. With ``fsync`` ``always`` a mail is
-    on the disk, whatever becomes of the machine, before its sender is told that it was sent.
+    """``more_types``: mail types besides the usual five. ``run_as``: whom ``runAs`` may name (``may_run_as`` if
+    ``listed``). ``max_title`` is in characters, ``max_content`` and ``max_thread`` in bytes, ``max_read`` in characters
+    per answer, ``page`` in mails per answer with headers, ``lock_wait`` in seconds. With ``fsync="always"`` a mail is
+    synced to the disk before its sender is told that it was sent.
     """
 
     more_types: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
-"""Mailboxes: the boxes of each FileBox agent, their threads, and acting as an agent the settings permit."""
+"""The page of mailboxes: the boxes and threads of each FileBox agent, and acting as an agent if permitted."""
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import web
@@ -13,7 +14,7 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.search import MailQuery
 from transcript_mcp.filebox.values import BOXES
-from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, PageWatch, WebPage, get_handler, polling, post_handler, stamp
 
 __all__ = ["BoxesPage"]
 
@@ -21,40 +22,40 @@ _MOST: Final = 1000
 """Rows in one answer."""
 
 
+@dataclass(eq=False)
 class BoxesPage(WebPage):
-    """The mailboxes as the page shows them. Its functions run in threads.
+    """The page's handlers run in threads.
 
-    A person acts as an agent under the same rule as ``runAs``: ``filebox.run_as``. Looking marks nothing as read, as
-    it is the agent that has to learn of its mail.
+    A person may act as an agent under the same rule as ``runAs``: ``filebox.run_as``. Looking marks nothing as read,
+    because the agent has not seen it yet.
     """
 
-    def __init__(self, filebox: FileBox, agent: str) -> None:
-        self._filebox = filebox
-        self._agent = agent
+    filebox: FileBox
+    agent: str
 
     @property
     def is_there(self) -> bool:
-        """False where no agent has a mailbox, because nothing names any."""
+        """False where no configuration file names agents."""
         try:
-            return self._filebox.source.file() is not None
+            return self.filebox.source.file() is not None
         except ConfigError:
             return True
 
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/boxes``."""
         return [
-            web.get("/api/boxes", answered(self.agents)),
-            web.get("/api/boxes/page", answered(self.page)),
-            web.get("/api/boxes/thread", answered(self.thread)),
-            web.get("/api/boxes/search", answered(self.search)),
-            web.post("/api/boxes/send", done(self.send)),
-            web.post("/api/boxes/resolve", done(self.resolve)),
-            web.post("/api/boxes/reject", done(self.reject)),
+            web.get("/api/boxes", get_handler(self.agents)),
+            web.get("/api/boxes/page", get_handler(self.page)),
+            web.get("/api/boxes/thread", get_handler(self.thread)),
+            web.get("/api/boxes/search", get_handler(self.search)),
+            web.post("/api/boxes/send", post_handler(self.send)),
+            web.post("/api/boxes/resolve", post_handler(self.resolve)),
+            web.post("/api/boxes/reject", post_handler(self.reject)),
         ]
 
     def agents(self, _asked: PageCall) -> dict[str, Any]:
-        """All agents: which of them a person may act as, and how much is in the inbox."""
-        roster = self._filebox.roster()
+        """All agents, whether a person may act as them, and the size of their inbox."""
+        roster = self.filebox.roster()
         agents: list[dict[str, Any]] = []
         for place in roster.agents.values():
             shown: dict[str, Any] = {"name": place.agent, "permitted": self._permitted(place.agent)}
@@ -63,10 +64,10 @@ class BoxesPage(WebPage):
             elif shown["permitted"]:
                 shown |= self._counts(place.agent)
             agents.append(shown)
-        return {"agents": agents, "types": list(self._filebox.options.types)}
+        return {"agents": agents, "types": list(self.filebox.options.types)}
 
     def page(self, asked: PageCall) -> dict[str, Any]:
-        """The headers of a box, the newest first; behind the ``offset`` newest of them."""
+        """The headers of a box, the newest first, after the ``offset`` newest ones."""
         box, limit = asked.text("box"), asked.number("limit", 100, _MOST)
         offset = asked.number("offset", 0, sys.maxsize, least=0)
         page = self._mailbox(asked).page(box, limit, offset)
@@ -75,16 +76,16 @@ class BoxesPage(WebPage):
     def thread(self, asked: PageCall) -> dict[str, Any]:
         """A conversation, newest entry first; it stays unread."""
         thread = self._mailbox(asked).thread(asked.text("id"), mark_read=False)
-        return views.shown_thread(thread, self._filebox.options.max_read)
+        return views.shown_thread(thread, self.filebox.options.max_read)
 
     def search(self, asked: PageCall) -> dict[str, Any]:
-        """Mails of all four boxes by their words, the newest, and whether there are more."""
+        """The newest mails of all four boxes with some words, and whether there are more."""
         limit = asked.number("limit", 50, _MOST)
         found = self._mailbox(asked).search(MailQuery(asked.text("q")), limit + 1)
         return {"hits": views.shown_found(found[:limit]), "more": len(found) > limit}
 
     def send(self, asked: PageCall) -> dict[str, Any]:
-        """A new mail, or with ``original`` a reply on top of its thread."""
+        """Send a new mail, or with ``original`` a reply."""
         original = asked.text("original", "")
         title = asked.text("title", "-" if original else None)
         content = asked.text("content", longest=None)
@@ -102,32 +103,32 @@ class BoxesPage(WebPage):
     @property
     def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
-        return looked_at(self.look)
+        return polling(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """The folders of all boxes as they are now."""
+        """The stamps of all boxes and read marks."""
         seen: dict[tuple[tuple[str, str], ...], Any] = {}
-        for place in self._filebox.roster().agents.values():
+        for place in self.filebox.roster().agents.values():
             if not place.problem:
                 folders = [stamp(place.mailbox / box) for box in BOXES]
                 seen[(("agent", place.agent),)] = *folders, stamp(place.mailbox / ".state" / "read.jsonl")
         return seen
 
     def _mailbox(self, asked: PageCall) -> Mailbox:
-        return self._filebox.mailbox(asked.text("agent"), identity=self._agent)
+        return self.filebox.mailbox(asked.text("agent"), identity=self.agent)
 
     def _permitted(self, agent: str) -> bool:
         try:
-            acting(self._filebox.roster(), self._filebox.options, agent, self._agent)
+            acting(self.filebox.roster(), self.filebox.options, agent, self.agent)
         except RunAsRefusedError:
             return False
         except TranscriptError:
-            return True  # it is no question of permission, and the agent's own problem says more
+            return True  # permitted, but the agent has a problem, which is shown instead
         return True
 
     def _counts(self, agent: str) -> dict[str, Any]:
         try:
-            mailbox = self._filebox.mailbox(agent, identity=self._agent)
+            mailbox = self.filebox.mailbox(agent, identity=self.agent)
             return {
                 "inbox": mailbox.page("inbox", 1).total,
                 "unread": mailbox.page("inbox", 1, unread=True).total,

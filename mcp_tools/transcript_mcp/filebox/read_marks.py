@@ -1,7 +1,7 @@
-"""Which mail of an inbox has been read, kept outside the boxes.
+"""Marks of read mail in an inbox, kept in a file outside the boxes.
 
-A mark says: this mail, as of this time of its thread. So a thread that goes on is unread again, whoever wrote and with
-whichever program. Marks are appended to a file, one JSON line each; a line that cannot be read marks nothing.
+A mark names a mail and the time of its thread. So a thread with a new entry is unread again, whichever program wrote
+it. Marks are appended to the file, one JSON line each; unreadable lines, such as a torn tail, are ignored.
 """
 
 import errno
@@ -26,7 +26,7 @@ _LARGEST: Final = 256 * 1024 * 1024
 
 
 class ReadMarks:
-    """The marks of one mailbox as this process knows them. May be used by several threads."""
+    """The marks of one mailbox as this process knows them. Thread-safe."""
 
     def __init__(self, mailbox: MailboxFolder) -> None:
         self._mailbox: Final = mailbox
@@ -38,7 +38,7 @@ class ReadMarks:
         self._length: int = 0
 
     def unread(self, mails: Iterable[Mail]) -> list[Mail]:
-        """Those of the mails, which must all lie in the inbox, that have not been read as they are now."""
+        """The mails, which must be in the inbox, that were not read in their current version."""
         with self._mutex:
             self._catch_up()
             return [mail for mail in mails if self._marks.get(_key(mail)) != _version(mail)]
@@ -61,13 +61,13 @@ class ReadMarks:
 
     @property
     def crowded(self) -> bool:
-        """True when ``tidy`` is worth its while."""
+        """True when the file has many outdated lines."""
         return self._lines > max(_CROWD, 2 * self._kept)
 
     def tidy(self, inbox: Iterable[Mail]) -> None:
-        """Write the marks anew without those that no mail of the inbox bears; under the mailbox's lock.
+        """Rewrite the file without marks of mail that left the inbox. The caller holds the mailbox's lock.
 
-        A mark that another process sets meanwhile may be lost: then a mail is unread that was read. Raises
+        A mark that another process appends meanwhile may be lost; then a read mail is shown as unread. Raises
         MailboxUnavailableError and ConfigError.
         """
         with self._mutex:
@@ -79,7 +79,7 @@ class ReadMarks:
                 write(self._mailbox, STATE, _FILE, b"".join(_line(*mark) for mark in kept.items()))
 
     def _catch_up(self) -> None:
-        """Take in what was appended since the last time, or all when the file is another one."""
+        """Read what was appended since the last time, or everything if the file was replaced."""
         with self._mailbox.looked_at(STATE) as folder:
             taken = self._new_part(folder) if folder is not None else None
         if taken is None:
@@ -113,7 +113,7 @@ class ReadMarks:
 
 
 def _append(descriptor: int, lines: bytes) -> None:
-    """Write behind whole lines only: what a disk that was full has cut off must not swallow the next mark."""
+    """Append lines, after a newline if the last line is torn (by a full disk), so that it does not swallow the next."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         lines = b"\n" + lines

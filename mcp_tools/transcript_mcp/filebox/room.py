@@ -1,4 +1,4 @@
-"""The room of the mailboxes, as the hub and the commands know it."""
+"""Describes this room to the hub and the commands: mailboxes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -44,7 +44,7 @@ def _stored(filebox: "FileBox") -> "Iterator[Stored]":
     try:
         roster = filebox.roster()
     except TranscriptError:
-        return  # there are none, or nobody can tell which
+        return  # no agents are configured, or the configuration is broken
     sizes = [
         folder_size(mailbox) for mailbox in {place.mailbox for place in roster.agents.values() if not place.problem}
     ]

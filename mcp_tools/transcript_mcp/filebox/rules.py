@@ -1,4 +1,4 @@
-"""What a mail must be like to be sent, and a name to be looked up."""
+"""Checks and cleans drafts, ids, boxes and file names."""
 
 import re
 from dataclasses import replace
@@ -18,7 +18,7 @@ _LONGEST_ID: Final = 200
 
 
 def checked(draft: Draft, options: FileBoxOptions) -> Draft:
-    """The draft as it is written: title on one line, text without edges. Raises InvalidMailError."""
+    """The draft with its title on one line and its text trimmed. Raises InvalidMailError."""
     for field in ("type", "title", "content", "original_id"):
         _text(getattr(draft, field), field)
     if draft.type not in options.types:
@@ -41,7 +41,7 @@ def checked(draft: Draft, options: FileBoxOptions) -> Draft:
 
 
 def checked_id(message_id: str) -> str:
-    """A message id, or the beginning of one. Raises InvalidMailError."""
+    """A message id or a prefix of one. Raises InvalidMailError."""
     text = _text(message_id, "message id").strip()
     if not text or len(text) > _LONGEST_ID or _NOT_ONE_LINE.search(text) or well_formed(text) != text:
         raise InvalidMailError(
@@ -58,7 +58,7 @@ def checked_box(box: str) -> Box:
 
 
 def checked_file_name(name: str) -> str:
-    """The name a file in a box really has, from the one that is shown. Raises InvalidMailError."""
+    """The real name of a file in a box, from its shown name. Raises InvalidMailError."""
     if not is_file_name(_text(name, "file name")):
         raise InvalidMailError(
             f"{_shown(name)} is not the file name of a message.",

@@ -1,4 +1,4 @@
-"""Finding mail by its words, by who wrote it, by its type and time."""
+"""Searches mail by words, sender, type and time."""
 
 import errno
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,9 @@ _NOT_SEARCHED: Final = "It is too large to be searched."
 
 @dataclass(frozen=True, slots=True)
 class MailQuery:
-    """What to look for: every word of ``text`` (in any case, anywhere in the file), and what the header must say.
+    """A search: all words of ``text`` (case-insensitive, anywhere in the file), and fields of the header.
 
-    ``since_ms`` is the earliest time of the newest entry. Empty and zero mean anything.
+    ``since_ms``: the earliest time of the newest entry. Empty and zero match anything.
     """
 
     text: str = ""
@@ -37,7 +37,7 @@ class MailQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundMail:
-    """A mail that fits, where it lies, and the text around the first word."""
+    """A match: the mail, its box, and the text around the first word."""
 
     box: Box
     mail: Mail
@@ -45,7 +45,7 @@ class FoundMail:
 
 
 def search(query: MailQuery, mailbox: MailboxFolder, views: Views, limit: int) -> list[FoundMail]:
-    """The newest mails that fit. Texts are read from the newest to the oldest until enough were found."""
+    """The newest mails that match. Files are read from the newest to the oldest until enough were found."""
     words = query.text.casefold().split()
     found: list[FoundMail] = []
     for box, mail in _newest_first(query, mailbox, views):
@@ -79,7 +79,7 @@ def _snippet(mailbox: MailboxFolder, box: Box, mail: Mail, words: list[str]) -> 
         except OSError as error:
             if error.errno == errno.EFBIG:
                 return _NOT_SEARCHED
-            return None  # listed as unreadable; there is nothing to be found in it
+            return None  # unreadable; lists of the box say so
     if taken is None:
         return None
     text = taken.body.decode("utf-8", "replace")
@@ -90,7 +90,7 @@ def _snippet(mailbox: MailboxFolder, box: Box, mail: Mail, words: list[str]) -> 
 
 
 def _around(text: str, words: list[str]) -> str:
-    """The text from the line on that has most of the words; what was written goes before header and headings."""
+    """The text from the line with the most words on, preferring lines of text to the header and headings."""
     lines = text.split("\n")
     below = next((number for number, line in enumerate(lines) if is_marker(line)), -1) + 1
 

@@ -1,4 +1,4 @@
-"""Puts the MCP server over the mailboxes together."""
+"""Builds the mailboxes and their MCP server from the settings."""
 
 import logging
 from pathlib import Path
@@ -47,8 +47,8 @@ def build_server(
 ) -> Server:
     """The server over the mailboxes of a ``filebox``.
 
-    ``store`` opens the group transcripts, where there are any: for ``filebox_relevant`` and for quoting. ``identity``
-    is the agent this process is, where neither ``runAs`` nor the caller's token says so.
+    ``store``: opens the groups' record, for ``filebox_relevant`` and for quoting, if there is one. ``identity``: the
+    agent that acts if neither ``runAs`` nor the caller's token says so.
     """
     server = Server("filebox", version=nanobot_transcript.__version__, title="FileBox", instructions=_INSTRUCTIONS)
     tools = BoxTools(filebox, store, identity)
@@ -59,7 +59,7 @@ def build_server(
 
 
 def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
-    """The mailboxes that the settings describe; says at once in the log what every call will stumble over."""
+    """The mailboxes that the settings describe. Logs problems that would make every call fail."""
     chosen = settings.filebox
     options = FileBoxOptions(
         more_types=tuple(chosen.types),
@@ -76,13 +76,13 @@ def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
 
 
 def server_over(filebox: FileBox, settings: "Settings", opening: "Opening") -> Server:
-    """The server over mailboxes, as the settings describe it; ``opening`` opens the record."""
+    """The server over mailboxes with the options of the settings; ``opening`` opens the record."""
     identity = settings.filebox.agent or ""
     return build_server(filebox, store=lambda: opening.record.store, identity=identity)
 
 
 def _warn(source: ConfigSource, agents: "Collection[str]", run_as: str) -> None:
-    """Log at the start what every call will stumble over."""
+    """Log problems that would make every call fail."""
     found = token_checks(source, agents, run_as)
     if not agents and source.explicit is not None:
         try:

@@ -1,4 +1,4 @@
-"""Tells subscribers of an inbox that something has changed in it; nothing runs for inboxes nobody subscribed to."""
+"""Tells subscribers of an inbox about changes. Only inboxes with a subscriber are watched."""
 
 import logging
 from functools import partial
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Watching:
-    """The inboxes that are watched, each once in however many forms its URI is subscribed to. For one event loop."""
+    """The watched inboxes, each once, in however many forms its URI has subscribers. For one event loop."""
 
     def __init__(self, server: Server, filebox: FileBox) -> None:
         self._server: Final = server
@@ -31,7 +31,7 @@ class Watching:
         server.on_unsubscribe(self.end)
 
     async def begin(self, uri: str) -> None:
-        """Watch the inbox of a URI; whatever changes from the return of this on is told."""
+        """Watch the inbox of a URI. Once this has returned, every change is announced."""
         found = self._server.find(uri)
         if found is None or "agent" not in found[1]:
             return
@@ -42,13 +42,13 @@ class Watching:
         try:
             mailbox, seen = await in_thread(self._look, found[1]["agent"])
         except TranscriptError as error:
-            logger.warning("Clients are not told about changes of %s: %s", uri, error)
+            logger.warning("Subscribers of %s get no updates: %s", uri, error)
             return
         if inbox in self._wanted and inbox not in self._stops:
             self._stops[inbox] = mailbox.listen(partial(self._server.updated, inbox), seen)
 
     def end(self, uri: str) -> None:
-        """Nobody is subscribed any more."""
+        """Stop watching when the last subscriber has left."""
         inbox = _without_query(uri)
         forms = self._wanted.get(inbox, set())
         forms.discard(canonical(uri))

@@ -1,4 +1,4 @@
-"""The thread below a mail's header: taking it apart, putting a reply on top, and joining what two copies know."""
+"""The thread below a mail's header: parsing it, adding a reply, and merging copies."""
 
 import re
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ _SHORTEST_SEPARATOR: Final = 10
 
 
 class _Piece(NamedTuple):
-    """An entry as it stands in the file: its heading (None for text above the first one) and its bare text."""
+    """An entry in the file: its heading (None for text above the first heading) and its lines."""
 
     heading: ThreadEntry | None
     lines: tuple[str, ...]
 
     @property
     def known_by(self) -> tuple[str, ...]:
-        """The same in every copy, whatever happened to the ends of lines."""
+        """Identifies the entry in all copies, whatever programs did to line ends."""
         return tuple(line.rstrip() for line in self.lines)
 
     @property
@@ -32,7 +32,7 @@ class _Piece(NamedTuple):
 
 
 def entries(text: str) -> list[ThreadEntry]:
-    """The entries of a mail, newest first as in the file, each text as it was sent."""
+    """The entries of a mail, newest first as in the file, with the original texts."""
     found: list[ThreadEntry] = []
     for head, lines in _pieces(_split(text)[1]):
         if head is not None:
@@ -42,7 +42,7 @@ def entries(text: str) -> list[ThreadEntry]:
 
 
 def with_reply(text: str, draft: Draft, time: str) -> str:
-    """The mail with one more entry on top and the header saying who writes to whom; nothing below is touched."""
+    """The mail with another entry on top and an updated header; older entries are not changed."""
     header, thread = _split(text)
     header = rewritten(
         header,
@@ -56,7 +56,7 @@ def with_reply(text: str, draft: Draft, time: str) -> str:
 
 
 def joined(newest: str, others: Iterable[str]) -> str:
-    """The newest copy of a mail, with every entry that only another copy has; unchanged when there is none."""
+    """The newest copy of a mail, merged with entries that only other copies have; unchanged if there are none."""
     header, thread = _split(newest)
     pieces = _pieces(thread)
     known = {piece.known_by for piece in pieces}
@@ -73,7 +73,7 @@ def joined(newest: str, others: Iterable[str]) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Header with the marker's line, and thread. Without a marker the header ends where it ceases to look like one."""
+    """The header with the marker, and the thread. Without a marker, the header ends at the first other line."""
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if is_marker(line):

@@ -1,6 +1,7 @@
-"""The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
+"""The MCP tools of the mailboxes: names, descriptions, limits. The work is in the other modules of this room."""
 
 import asyncio
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -43,15 +44,13 @@ _Since = Annotated[
 ]
 
 
+@dataclass(eq=False)
 class BoxTools:
-    """One method per tool; ``offer`` registers them. ``identity`` is who this process is, whatever the folder says."""
+    """One method per tool; ``offer`` registers them. ``identity``: the agent of this process, from the settings."""
 
-    def __init__(
-        self, filebox: FileBox, open_store: "Callable[[], GroupTranscriptStore] | None", identity: str
-    ) -> None:
-        self._filebox = filebox
-        self._open_store = open_store
-        self._identity = identity
+    filebox: FileBox
+    open_store: "Callable[[], GroupTranscriptStore] | None"
+    identity: str
 
     def offer(self, server: Server) -> None:
         """Register all tools."""
@@ -72,16 +71,16 @@ class BoxTools:
             server.tool(function, name=name, title=title, read_only=reads, idempotent=reads)
 
     def mailbox(self, context: Context, run_as: str | None) -> Mailbox:
-        """The mailbox of whoever acts: ``runAs``, else the agent whose token it is, else this process's agent."""
+        """The mailbox of the acting agent: ``runAs``, else the owner of the token, else this process's agent."""
         who = context.who
-        known = who.name if who is not None and who.kind == "agent" else self._identity
-        return self._filebox.mailbox(run_as or "", identity=known)
+        known = who.name if who is not None and who.kind == "agent" else self.identity
+        return self.filebox.mailbox(run_as or "", identity=known)
 
     @cached_property
     def _groups(self) -> "GroupTalk":
-        from nanobot_transcript.topics.group_talk import GroupTalk  # the gate's room takes a while to import
+        from nanobot_transcript.topics.group_talk import GroupTalk  # slow to import
 
-        return GroupTalk(self._open_store)
+        return GroupTalk(self.open_store)
 
     # -- the five of the original
 
@@ -225,11 +224,11 @@ class BoxTools:
     def thread(self, context: Context, message_id: _MessageId, run_as: _RunAs = None) -> dict[str, Any]:
         """Read a conversation as separate entries, newest first, whichever box it is in. Marks it as read."""
         thread = self.mailbox(context, run_as).thread(message_id)
-        return views.shown_thread(thread, self._filebox.options.max_read)
+        return views.shown_thread(thread, self.filebox.options.max_read)
 
     def agents(self, context: Context, run_as: _RunAs = None) -> dict[str, Any]:
         """List the agents that have a mailbox, and say which of them you are."""
-        roster = self._filebox.roster()
+        roster = self.filebox.roster()
         try:
             acting = self.mailbox(context, run_as).agent
         except NoAgentError:
@@ -288,7 +287,7 @@ def _moment(since: str | None) -> int:
 
 
 def _listed(shown: list[str], total: int, offset: int) -> list[Any]:
-    """Names, and how many come behind them."""
+    """Names, and how many more there are."""
     end = max(0, offset) + len(shown)
     return [shown, Text(f"{total - end:,} more; to read on: offset={end}.")] if total > end else shown
 

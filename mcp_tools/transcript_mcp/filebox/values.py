@@ -1,4 +1,4 @@
-"""What goes into a mailbox and what comes out of it."""
+"""The values of mailboxes: drafts, mails, pages and thread entries."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -12,11 +12,11 @@ BOXES: Final[tuple[Box, ...]] = ("inbox", "outbox", "done", "cancel")
 
 
 class Mail(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file of a box as its header describes it.
+    """One file of a box, with the fields of its header.
 
-    ``stamp`` is (mtime_ns, size, inode) of the file when it was looked at. ``time_ms`` (since 1970) is the header's
-    ``timestamp``, or the file's own time without one. ``problem`` says why a file is no mail that can be understood;
-    then the header's fields are empty.
+    ``stamp``: (mtime_ns, size, inode) of the file when it was read. ``time_ms`` (since 1970): the header's
+    ``timestamp``, or the file's time without one. ``problem``: why the file cannot be parsed as a mail; then the
+    header's fields are empty.
     """
 
     file: str
@@ -34,7 +34,7 @@ class Mail(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A mail that is about to be sent. ``original_id`` is the id of the mail it answers, empty for a new one."""
+    """A mail to be sent. ``original_id``: the id of the mail it replies to, empty for a new one."""
 
     sender: str
     receiver: str
@@ -46,7 +46,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A mail that was delivered. ``note`` says what did not go well beside that, and may be empty."""
+    """A mail that was delivered. ``note``: what went wrong besides, usually empty."""
 
     id: str
     file: str
@@ -58,9 +58,8 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some mails of a box, newest first; ``total`` counts all that fit, ``offset`` those left out before.
-
-    ``unread`` holds the file names of those that have not been read.
+    """Some mails of a box, newest first. ``total``: the number of all matching mails. ``offset``: how many newer ones
+    were skipped. ``unread``: the file names of unread mails.
     """
 
     mails: list[Mail]
@@ -86,7 +85,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ThreadEntry:
-    """What somebody wrote in a thread. ``time`` is as the file says; ``text`` is as it was sent."""
+    """An entry of a thread. ``time`` is as written in the file, ``text`` as it was sent."""
 
     time: str
     sender: str

@@ -1,4 +1,4 @@
-"""How mailboxes look to clients: plain values that become JSON, with names as short as a model likes them."""
+"""Mailboxes as clients see them: plain values for JSON, with short names for models."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +9,7 @@ from transcript_mcp.filebox.search import FoundMail
 from transcript_mcp.filebox.values import Mail, Page, ThreadEntry
 
 if TYPE_CHECKING:
-    from transcript_mcp.filebox.relevant import Relevant
+    from transcript_mcp.filebox.relevant_mail import Relevant
 
 __all__ = ["shown_agents", "shown_found", "shown_outcome", "shown_page", "shown_relevant", "shown_thread"]
 
@@ -18,7 +18,7 @@ _ROOM_FOR_A_HEADING: Final = 200
 
 
 def shown_page(box: str, page: Page) -> dict[str, Any]:
-    """Headers of a box, with how many there are and where the next page begins."""
+    """Headers of a box, with their total number and the offset of the next page."""
     end = page.offset + len(page.mails)
     answer: dict[str, Any] = {"box": box, "total": page.total}
     answer["messages"] = [_mail(mail, unread=page.unread) for mail in page.mails]
@@ -26,17 +26,17 @@ def shown_page(box: str, page: Page) -> dict[str, Any]:
 
 
 def shown_found(found: Iterable[FoundMail]) -> list[dict[str, Any]]:
-    """What a search found."""
+    """The hits of a search."""
     return [{"box": each.box, **_mail(each.mail), "text": each.snippet} for each in found]
 
 
 def shown_relevant(found: "Iterable[Relevant]") -> list[dict[str, Any]]:
-    """What belongs to a talk, and why."""
+    """Mails that are relevant to a discussion, with the reasons."""
     return [{**_mail(each.mail), "score": each.score, "reason": each.reason} for each in found]
 
 
 def shown_outcome(outcome: Outcome) -> dict[str, Any]:
-    """What became of one mail of many."""
+    """The result for one mail of a batch."""
     if outcome.error is not None:
         return {"file": outcome.file, "ok": False, "error": str(outcome.error)}
     return {"file": outcome.file, "ok": True, "result": outcome.text}
@@ -57,7 +57,7 @@ def shown_thread(thread: Thread, max_chars: int) -> dict[str, Any]:
 
 
 def shown_agents(roster: BoxAgents, acting: str) -> dict[str, Any]:
-    """Everybody that mail can be sent to; ``acting`` is who asks, empty when nobody knows."""
+    """All agents that can receive mail. ``acting``: the calling agent, empty if unknown."""
     agents: list[dict[str, Any]] = []
     for place in roster.agents.values():
         known: dict[str, Any] = {"name": place.agent}
@@ -74,7 +74,7 @@ def shown_agents(roster: BoxAgents, acting: str) -> dict[str, Any]:
 
 
 def _mail(mail: Mail, *, unread: Collection[str] = ()) -> dict[str, Any]:
-    """Of a mail that cannot be understood no more than its file and why."""
+    """The header; for a mail that cannot be parsed only its file and the problem."""
     if mail.problem:
         shown: dict[str, Any] = {"file": mail.file, "problem": mail.problem}
     else:

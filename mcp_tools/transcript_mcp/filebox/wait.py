@@ -1,4 +1,4 @@
-"""Waiting for mail: look first, then wait, then look again, so that nothing that arrives in between is missed."""
+"""Waits for mail: listens first, then looks, so that nothing that arrives in between is missed."""
 
 import asyncio
 import time
@@ -16,15 +16,15 @@ _BEING_WRITTEN: Final = 1.0
 
 
 async def wait_for_mail(mailbox: Mailbox, timeout: float, since_ms: int = 0) -> Page:  # noqa: ASYNC109 - not for errors
-    """The unread mail of the inbox (newer than ``since_ms``): at once if there is any, else as soon as some comes.
+    """The unread mail of the inbox (newer than ``since_ms``), at once if there is any, else as soon as some arrives.
 
-    Empty after ``timeout`` seconds. What was read does not count, until its thread goes on.
+    Empty after ``timeout`` seconds. Read mail counts again when its thread continues.
     """
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     end = loop.time() + timeout
 
     def told() -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(changed.set)
 
     stop = mailbox.listen(told)
@@ -43,7 +43,7 @@ async def wait_for_mail(mailbox: Mailbox, timeout: float, since_ms: int = 0) -> 
 
 
 def _written(page: Page) -> Page:
-    """Without what another program may be in the middle of writing; if that is all of it, it comes the next time."""
+    """The page without broken mails written less than a second ago: another program may still be writing them."""
     recent = time.time_ns() - int(_BEING_WRITTEN * 1e9)
     mails = [mail for mail in page.mails if not mail.problem or mail.stamp[0] < recent]
     return replace(page, mails=mails, total=page.total - len(page.mails) + len(mails))

@@ -9,7 +9,7 @@ __all__ = ["create_app"]
 
 
 def __getattr__(name: str) -> object:
-    # Fetched when it is asked for: whoever serves stdio imports this room, too, and needs no HTTP server.
+    # Imported on first use: serving stdio imports this package, too, and needs no HTTP server.
     if name == "create_app":
         from transcript_mcp.hub.app import create_app
 

@@ -1,4 +1,4 @@
-"""The hub as one aiohttp application, by itself or mounted in another one."""
+"""The hub as one aiohttp application, alone or mounted in another application."""
 
 import asyncio
 import logging
@@ -33,11 +33,10 @@ def create_app(
 ) -> web.Application:
     """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics``, the web UI and what rooms offer beside MCP.
 
-    ``rooms`` by name, instead of those that the settings describe; ``reading`` is in how many seconds the body of a
-    request has to be there. Mounted below another application with ``add_subapp``, it checks its own requests and
-    leaves the others alone. Serve it with ``auto_decompress=False``; ``transcript_mcp.door.bodies`` says why. Raises
-    ConfigError when the hub would be open to other machines without a token, or its pages to a program's token, and for
-    servers that there are not.
+    ``rooms`` by name replace those that the settings describe. ``reading``: seconds within which the body of a request
+    must arrive. Mounted in another application with ``add_subapp``, it checks its own requests only. Serve it with
+    ``auto_decompress=False``; ``transcript_mcp.door.bodies`` says why. Raises ConfigError when the hub would be open to
+    other machines without a token, when a program's token would open the pages, and for unknown servers.
     """
     hub, door = settings.hub, door_of(settings)
     rooms = open_rooms(settings) if rooms is None else rooms
@@ -66,7 +65,7 @@ def create_app(
     entrances.add("open", add(site.open_routes()))
     entrances.add("about" if site.is_for_askers else "pages", add([site.about_route()]))
     entrances.add("pages", add(site.routes()))
-    app.cleanup_ctx.append(_told_in_a_line)
+    app.cleanup_ctx.append(_shorten_request_errors)
     app.on_response_prepare.append(site.recent.answered)
     app.cleanup_ctx.append(site.run)
     app.on_shutdown.append(site.stop)
@@ -78,7 +77,7 @@ def create_app(
 
 
 def door_of(settings: Settings) -> Door:
-    """Who may come into the hub of these settings. Raises ConfigError as ``create_app`` does."""
+    """The tokens and addresses that the hub accepts. Raises ConfigError as ``create_app`` does."""
     hub, tokens = settings.hub, tokens_of(settings)
     offered(hub.servers)
     if not is_loopback(hub.host) and not tokens.needs_token:
@@ -101,7 +100,7 @@ def _mounts(
 
 
 class _State:
-    """Whether the hub serves, and what it has to start and stop."""
+    """Whether the hub is ready, and what it starts and stops."""
 
     def __init__(self, disks: Disks) -> None:
         self._disks = disks
@@ -119,20 +118,20 @@ class _State:
             yield
 
     async def stop(self, _app: web.Application) -> None:
-        """No new work; what is open ends."""
+        """Take no new work, and end open requests."""
         self._ready = False
         await asyncio.gather(*(mount.close() for mount in self.mounts))
 
     async def release(self, _app: web.Application) -> None:
-        """Nothing is asked any more: end what belongs to the servers."""
+        """Close the servers. Called after the last request has ended."""
         await asyncio.gather(*(in_thread(server.close) for server in self.servers))
 
     async def healthy(self, _request: web.Request) -> web.Response:
-        """The process lives."""
+        """The process is alive."""
         return web.json_response({"status": "ok"})
 
     async def ready_to_serve(self, _request: web.Request) -> web.Response:
-        """Requests are answered, and there is room for what they bring."""
+        """Requests are answered, and the disks have room for new data."""
         if not self._ready:
             return _not_ready("The hub is starting or stopping.")
         if not await self._disks.have_room():
@@ -144,8 +143,8 @@ def _not_ready(reason: str) -> web.Response:
     return web.json_response({"status": "not ready", "reason": reason}, status=503)
 
 
-class _Short(logging.Filter):
-    """Leaves out where aiohttp was when it noticed, and the sender's bytes."""
+class _BrokenRequestFilter(logging.Filter):
+    """Turns aiohttp's error for a malformed request into one warning line: no traceback, none of the sender's bytes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -156,9 +155,10 @@ class _Short(logging.Filter):
         return True
 
 
-async def _told_in_a_line(_app: web.Application) -> AsyncIterator[None]:
+async def _shorten_request_errors(_app: web.Application) -> AsyncIterator[None]:
     """From the application's start to its end."""
-    server, short = logging.getLogger("aiohttp.server"), _Short()
+    # aiohttp logs an ERROR with a traceback for each request that it cannot parse, and any port scan sends those.
+    server, short = logging.getLogger("aiohttp.server"), _BrokenRequestFilter()
     server.addFilter(short)
     yield
     server.removeFilter(short)

@@ -1,7 +1,7 @@
-"""Puts an ASGI app into an aiohttp application: bodies and answers stream both ways.
+"""Runs an ASGI app inside an aiohttp application, with bodies streamed in both directions.
 
-Made for the MCP servers of ``transcript_mcp.sdk``. A client that leaves in the middle is normal and leaves no
-traceback; when the application stops, open event streams end at once and running calls have half a second left.
+Made for the MCP servers of ``transcript_mcp.sdk``. A client that disconnects in the middle of an answer is normal and
+logs no traceback. When the application stops, open event streams end at once and running calls get half a second.
 """
 
 import asyncio
@@ -27,7 +27,9 @@ GRACE = 0.5
 """Seconds that running calls have when the application stops."""
 
 _COLLECT = 0.005
-"""Seconds in which an answer is collected: what is complete by then goes out in one piece, everything else streams."""
+"""Seconds for which an answer is collected. One that is complete by then is sent in one piece, with a length, which
+saves a chunked response for most calls; everything else is streamed.
+"""
 
 _Message = MutableMapping[str, Any]
 
@@ -41,7 +43,7 @@ class AsgiApp:
         self._waits = Waits()
 
     async def handle(self, request: web.Request, body: bytes | None = None) -> web.StreamResponse:
-        """An aiohttp handler. ``body`` is that of the request when somebody has read it already."""
+        """An aiohttp handler. ``body`` is the request's body where it was read already."""
         with HttpReceiver(request) as receiver:
             return await self._exchange(request, body, receiver)
 
@@ -58,8 +60,9 @@ class AsgiApp:
                 await exchange.stream()
             await answering
         except ConnectionError:
-            _log.debug("the client of %s has left", shown_path(request))
+            _log.debug("The client of %s disconnected", shown_path(request))
         finally:
+            # aiohttp may cancel this handler; the app's task would go on without a reader, so it is ended here.
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
             del self._open[task]
@@ -78,7 +81,7 @@ class AsgiApp:
 
 
 class _Exchange:
-    """One request and its answer, as ASGI's two functions."""
+    """One request and its answer, as the two functions ``receive`` and ``send`` of ASGI."""
 
     def __init__(self, request: web.Request, body: bytes | None, receiver: HttpReceiver, waits: Waits) -> None:
         self._request = request
@@ -93,7 +96,7 @@ class _Exchange:
 
     @property
     def is_standing(self) -> bool:
-        """True for a stream that a client holds open to be told things."""
+        """True for the event stream that a client keeps open to receive notifications."""
         return self._request.method == "GET"
 
     def leave(self) -> None:
@@ -101,7 +104,7 @@ class _Exchange:
         self._left.set()
 
     async def receive(self) -> _Message:
-        """The body in pieces, then the news that the client left."""
+        """The body in pieces, then ``http.disconnect`` once the client has left."""
         if not self._body_read and self._body is not None:
             self._body_read = True
             return {"type": "http.request", "body": self._body, "more_body": False}
@@ -114,7 +117,7 @@ class _Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: _Message) -> None:
-        """The answer in pieces. After the client left, nothing happens."""
+        """The answer in pieces. Ignored once the client has left, as ASGI asks."""
         if self._collecting:
             self._collected.append(message)
             return
@@ -124,7 +127,7 @@ class _Exchange:
             self.leave()
 
     async def stream(self) -> None:
-        """Send what was collected, and from now on every piece at once."""
+        """Send what was collected, and from now on each piece as it comes."""
         while self._collected:
             await self._pass_on(self._collected.pop(0))
         self._collecting = False
@@ -134,7 +137,7 @@ class _Exchange:
         if self._streamed is not None:
             return self._streamed
         if not self._collected:
-            return web.Response(status=CLIENT_GONE)  # the client left; nobody is there to see it
+            return web.Response(status=CLIENT_GONE)  # for the log and metrics; the client is not there to see it
         start, *pieces = self._collected
         body = b"".join(piece.get("body", b"") for piece in pieces)
         return web.Response(status=start["status"], headers=_headers(start), body=body)
@@ -157,7 +160,7 @@ def _headers(start: _Message) -> CIMultiDict[str]:
 
 
 def asgi_scope(request: web.Request) -> _Message:
-    """The request as ASGI describes it, with who asks."""
+    """The request as an ASGI scope, with the caller in it."""
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -176,7 +179,7 @@ def asgi_scope(request: web.Request) -> _Message:
 
 
 def _spelled(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A header as the SDK, which knows content types in small letters only, understands it."""
+    """A header for the SDK, which compares content types in lower case only."""
     return (name, value.lower()) if name == b"content-type" else (name, value)
 
 

@@ -1,6 +1,6 @@
-"""What the hub tells of its work: a line per request in the log, and numbers for Prometheus.
+"""The access log, one line per request, and metrics for Prometheus.
 
-Neither holds anything of what was said: no body, no query, no token.
+Neither contains anything private: no body, no query string, no token.
 """
 
 import logging
@@ -20,6 +20,7 @@ from transcript_mcp.sdk import Kind, Server, WorkOutcome
 
 __all__ = ["METHODS", "Metrics", "observer", "pattern_of"]
 
+# No module has this name. It stays: people's logging settings and the docs know the access log by it.
 logger = logging.getLogger("transcript_mcp.hub.access")
 
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600)
@@ -27,9 +28,10 @@ _NONE: Final = "none"
 
 
 class Metrics:
-    """The numbers of one hub, in a registry of their own so that two hubs may live in one process.
+    """The metrics of one hub, in a registry of its own so that two hubs can run in one process.
 
-    ``servers`` by name: what they offer are the labels of the work; what clients make up is counted as ``none``.
+    ``servers`` by name: only what they offer becomes a label. Names that clients invent are counted as ``none``, so
+    that the number of time series stays bounded.
     """
 
     def __init__(self, servers: Mapping[str, Server]) -> None:
@@ -47,7 +49,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
-        # Looking its labels up costs more than counting.
+        # Cached: looking up a labelled child costs more than counting.
         self._requests: Callable[[str, str, int], Counter] = cache(requests.labels)
         self._seconds: Callable[[str], Histogram] = cache(seconds.labels)
         self._open: Gauge = Gauge(
@@ -81,7 +83,7 @@ class Metrics:
         timed.labels(*labels).observe(seconds)
 
     def began(self) -> None:
-        """A request has come."""
+        """A request has started."""
         self._open.inc()
 
     def ended(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -96,7 +98,7 @@ class Metrics:
 
 
 def _offered(server: Server) -> dict[Kind, list[str]]:
-    """The names under which ``worked`` hears of what a server offers."""
+    """The names of a server's tools and resources, as ``worked`` receives them."""
     return {
         "tool": list(server.tools),
         "resource": [*(each.uri for each in server.resources.values()), *server.templates],
@@ -104,7 +106,7 @@ def _offered(server: Server) -> dict[Kind, list[str]]:
 
 
 def observer(metrics: Metrics) -> Middleware:
-    """The outermost middleware: counts and logs whatever becomes of a request."""
+    """The outermost middleware: counts and logs each request, whatever its outcome."""
 
     @web.middleware
     async def observe(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -136,7 +138,7 @@ METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OP
 
 
 def pattern_of(request: web.Request) -> str:
-    """The pattern that the path matched, empty for none: there are few of them, whatever clients make up."""
+    """The route pattern that the path matched, empty for none: a small set, whatever paths clients send."""
     resource = request.match_info.route.resource
     return resource.canonical if resource is not None else ""
 

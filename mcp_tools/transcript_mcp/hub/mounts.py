@@ -1,10 +1,10 @@
-"""One MCP server at one address of the hub: sessions for clients, plain answers for curl."""
+"""One MCP server at one address of the hub: sessions for MCP clients, single answers for curl."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import web
 
@@ -27,15 +27,14 @@ from transcript_mcp.hub.sessions import McpSessions
 from transcript_mcp.sdk import Server, Watch, http_app
 from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
+from transcript_mcp.sdk.dispatch import PARSE_ERROR
 
 __all__ = ["Mount"]
 
-_PARSE_ERROR: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
-
 
 class Mount:
-    """Handles the requests to one address. ``names`` are the servers behind it, ``watch`` is told what they do,
-    ``sessions`` bounds how many clients may have a session.
+    """Handles the requests to one address. ``names`` are the servers behind it, ``watch`` hears of each call,
+    ``sessions`` limits how many sessions may be open.
     """
 
     def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch, sessions: McpSessions) -> None:
@@ -57,7 +56,7 @@ class Mount:
                 await self._bridge.close()
 
     async def close(self) -> None:
-        """End what is open, so that the process need not wait for it."""
+        """End open requests, so that the process can stop."""
         await asyncio.gather(self._bridge.close(), self._arriving.close(0), self._calls.close(GRACE))
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -76,7 +75,7 @@ class Mount:
         try:
             message = parsed(body)
         except (ValueError, RecursionError):
-            return web.json_response(_PARSE_ERROR, status=400)
+            return web.json_response(PARSE_ERROR, status=400)
         if not is_plain(request.headers, message):
             answering = partial(self._bridge.handle, request, body)
             begins = begins_session(request.headers, message)

@@ -3,8 +3,8 @@
     curl http://127.0.0.1:8765/mcp -H 'content-type: application/json' \\
         -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transcript_chats","arguments":{}}}'
 
-They go to a session manager that keeps nothing. Programs written for such servers read the fields of an answer at the
-top of ``result``, so what a tool answered as a JSON object stands there, too.
+They go to a stateless session manager. Programs written for servers without MCP envelopes read the fields of an answer
+at the top of ``result``, so a tool's JSON object is copied there, too.
 """
 
 import json
@@ -30,17 +30,17 @@ __all__ = [
 _Message: TypeAlias = MutableMapping[str, Any]
 
 SESSION: Final = "Mcp-Session-Id"
-"""The header by which a client says which session a request belongs to."""
+"""The header that names the session of a request."""
 
 VERSION: Final = "MCP-Protocol-Version"
-"""The header by which a client says which protocol it speaks."""
+"""The header that names the client's protocol version. Plain HTTP programs do not send it."""
 
 _ITS_OWN: Final = frozenset({"_meta", "structuredContent"})
-"""Fields that a result of the protocol may have or not."""
+"""Optional fields of a result in the protocol; a tool's JSON object must not supply them."""
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WITHOUT_SESSIONS: Final = "2026"
-"""From this year's protocol on, no client has a session; it says so by its version."""
+"""From the protocol versions of this year on, clients have no session; the version header tells them apart."""
 
 
 def is_plain(headers: Mapping[str, str], message: Any) -> bool:
@@ -57,14 +57,14 @@ def begins_session(headers: Mapping[str, str], message: Any) -> bool:
 
 
 def parsed(body: bytes) -> Any:
-    """The message of a request. Raises ValueError for what is no JSON, RecursionError for what is nested too deeply.
+    """The message of a request. Raises ValueError for what is not JSON, RecursionError for what is nested too deeply.
 
-    Nor is it JSON with NaN, Infinity or a number beyond all numbers, which Python reads; and an id must be one that can
-    be repeated in an answer: half a character has no bytes.
+    Python reads NaN, Infinity and 1e999 as numbers; JSON has none of them, so they raise ValueError. So does an id with
+    a lone surrogate, which could not be encoded in the answer.
     """
     message = json.loads(body, parse_constant=_refuse, parse_float=_finite)
     for one in _messages(message):
-        str(one.get("id")).encode()
+        str(one.get("id")).encode()  # raises UnicodeEncodeError, a ValueError
     return message
 
 
@@ -88,7 +88,7 @@ async def answer_plainly(app: HttpApp, scope: _Message, body: bytes) -> tuple[in
 
 
 def with_fields_on_top(answer: bytes) -> bytes:
-    """The answer with the fields of a tool's or resource's one JSON object beside those of the protocol."""
+    """The answer with the fields of a tool's or resource's JSON object copied to the top of ``result``."""
     try:
         document = json.loads(answer)
     except (ValueError, RecursionError):
@@ -98,7 +98,7 @@ def with_fields_on_top(answer: bytes) -> bytes:
 
 
 def fields_on_top(document: _Message) -> _Message:
-    """The same for an answer that was not written yet."""
+    """The same for an answer that is not serialised yet."""
     if not isinstance(result := document.get("result"), dict):
         return document
     fields = _fields(result)
@@ -106,7 +106,7 @@ def fields_on_top(document: _Message) -> _Message:
 
 
 def json_bytes(document: Mapping[str, Any]) -> bytes:
-    """The answer as it is sent; half a character, which has no bytes, becomes a question mark."""
+    """The answer as bytes; a lone surrogate, which UTF-8 cannot carry, becomes a question mark."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
@@ -120,7 +120,7 @@ def _fields(result: _Message) -> _Message:
         return {}
     if not isinstance(value, dict):
         return {}
-    return {name: each for name, each in value.items() if name not in _ITS_OWN}  # or a text could say what is no text
+    return {name: each for name, each in value.items() if name not in _ITS_OWN}
 
 
 def _messages(message: Any) -> list[_Message]:
@@ -128,7 +128,7 @@ def _messages(message: Any) -> list[_Message]:
 
 
 class _Answer:
-    """ASGI's two functions for a request that is there as a whole and an answer that is wanted as a whole."""
+    """ASGI's two functions for a request and an answer that are each held in memory as a whole."""
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body

@@ -1,7 +1,7 @@
-"""A server of a running hub over this process's stdin and stdout, for clients that can only start programs.
+"""Serves a running hub's server over stdin and stdout, for clients that can only start programs.
 
-What the client says goes to the hub as it stands, and what the hub says goes to the client: this process knows no tools
-and keeps nothing, so that the hub stays the one that writes.
+Messages are passed on unchanged in both directions. This process knows no tools and stores nothing: the hub stays the
+only writer.
 """
 
 import asyncio
@@ -15,6 +15,8 @@ import aiohttp
 from nanobot_transcript.errors import HubUnreachableError
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.hub_address import no_hub_at, url_of
+from transcript_mcp.hub.plain_calls import SESSION, VERSION
+from transcript_mcp.sdk.dispatch import PARSE_ERROR
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
 from transcript_mcp.tokens import own_token
 
@@ -22,8 +24,6 @@ __all__ = ["serve_remote"]
 
 logger = logging.getLogger(__name__)
 
-_SESSION: Final = "Mcp-Session-Id"
-_VERSION: Final = "MCP-Protocol-Version"
 _VERSION_FIELD: Final = "io.modelcontextprotocol/protocolVersion"
 _FAILED: Final = -32000
 _AGAIN: Final = "It is unknown whether the call was made; check before you repeat it."
@@ -34,9 +34,9 @@ _EVERY_LINE: Final = 64 * 1024 * 1024
 
 
 async def serve_remote(settings: Settings, server: str) -> None:
-    """Serve ``server`` of the hub that the settings describe, until stdin ends or a signal comes.
+    """Serve ``server`` of the hub that the settings describe, until stdin ends or a signal arrives.
 
-    A request that finds no hub is answered with an error that says how to start one.
+    While no hub runs, requests are answered with an error that says how to start one.
     """
     hub = settings.hub
     token, url = own_token(hub.tokens), f"{url_of(hub.host, hub.port)}/mcp/{server}"
@@ -60,10 +60,10 @@ class _Relay:
         self._listening: asyncio.Task[None] | None = None
         self._asked: set[asyncio.Task[None]] = set()
         self._before: asyncio.Task[None] | None = None
-        """What has to reach the hub before anything that the client says after it."""
+        """The last message that must be answered before any later one is sent: the handshake, or a notification."""
         self._introducing = asyncio.Lock()
         self._subscribed: dict[str, Any] = {}
-        """By URI, the messages that subscribed to it: said again to a hub that was started anew."""
+        """By URI, the message that subscribed to it: sent again after the hub was restarted."""
         self._gone = asyncio.Event()
 
     async def serve(self, lines: Lines, stop: asyncio.Event) -> None:
@@ -86,18 +86,18 @@ class _Relay:
             try:
                 message = json.loads(line)
             except (ValueError, RecursionError):
-                await self._say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
+                await self._say(PARSE_ERROR)
                 continue
             if _method(message) == "initialize":
                 self._hello = message
             task = asyncio.create_task(self._relayed(message, self._before))
             if _method(message) == "initialize" or _asked_id(message) is None:
-                self._before = task  # nothing else makes sense before its answer; notes keep their order
+                self._before = task  # the handshake comes first, and notifications keep their order
             self._asked.add(task)
             task.add_done_callback(self._asked.discard)
 
     async def _relayed(self, message: Any, before: asyncio.Task[None] | None) -> None:
-        """Hand a message to the hub and its answers to the client; a request is answered in any case."""
+        """Pass a message to the hub and its answers to the client; a request always gets an answer."""
         if before is not None:
             await asyncio.wait((before,))
         asked, answered = _asked_id(message), False
@@ -119,7 +119,7 @@ class _Relay:
             await self._say({"jsonrpc": "2.0", "id": asked, "error": {"code": _FAILED, "message": problem}})
 
     async def _exchanged(self, message: Any) -> AsyncIterator[Any]:
-        """What the hub answers; after it was started anew, once the handshake is made again."""
+        """The hub's answers. A 404 means that the hub lost the session, as by a restart: shake hands again, once."""
         begins = message is self._hello
         for attempt in (1, 2):
             session = self._session
@@ -128,7 +128,7 @@ class _Relay:
                     await self._introduced_again(session)
                     continue
                 await self._check(response)
-                self._session = response.headers.get(_SESSION, self._session)
+                self._session = response.headers.get(SESSION, self._session)
                 async for answer in _messages(response):
                     if begins and isinstance(result := answer.get("result"), dict):
                         self._version = result.get("protocolVersion")
@@ -145,11 +145,11 @@ class _Relay:
     async def _introduced_again(self, lost: str) -> None:
         async with self._introducing:
             if self._session != lost or self._hello is None:
-                return  # somebody else has done it meanwhile
+                return  # another request has renewed the session meanwhile
             self._session = None
             async with self._posted(self._hello) as response:
                 await self._check(response)
-                self._session = response.headers.get(_SESSION)
+                self._session = response.headers.get(SESSION)
                 async for _ in _messages(response):
                     pass
             for message in ({"jsonrpc": "2.0", "method": "notifications/initialized"}, *self._subscribed.values()):
@@ -166,10 +166,10 @@ class _Relay:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         if self._session and message is not self._hello:
-            headers[_SESSION] = self._session
+            headers[SESSION] = self._session
         version = _version_of(message) or self._version
         if version and message is not self._hello:
-            headers[_VERSION] = version
+            headers[VERSION] = version
         return headers
 
     def _note_subscription(self, message: Any, answer: Any) -> None:
@@ -183,7 +183,7 @@ class _Relay:
             self._subscribed.pop(uri, None)
 
     def _listen(self) -> None:
-        """Hear what the hub says without being asked, such as that a resource changed."""
+        """Listen for the hub's notifications, such as that a resource changed."""
         if self._session is None:
             return
         if self._listening is not None and self._listening is not asyncio.current_task():
@@ -196,13 +196,13 @@ class _Relay:
                 if not await self._heard_once(session):
                     return
             except (aiohttp.ClientError, HubUnreachableError, OSError, ValueError) as error:
-                logger.info("Messages from the hub do not arrive at the moment: %s", type(error).__name__)
+                logger.info("Lost the stream of notifications from the hub, retrying: %s", type(error).__name__)
             except Exception:
-                logger.exception("Messages from the hub do not arrive at the moment")
+                logger.exception("Lost the stream of notifications from the hub, retrying")
             await asyncio.sleep(_HEAR_AGAIN)
 
     async def _heard_once(self, session: str) -> bool:
-        """Until the stream ends. False when there is none to be had."""
+        """Pass on notifications until the stream ends. False when the hub offers no stream (405)."""
         headers = self._headers(None) | {"Accept": "text/event-stream"}
         async with self._http.get(self._url, headers=headers) as response:
             if response.status == 200:
@@ -219,7 +219,7 @@ class _Relay:
             async with asyncio.timeout(_GRACE), self._http.delete(self._url, headers=self._headers(None)):
                 pass
         except (aiohttp.ClientError, OSError, TimeoutError):
-            return  # the hub forgets sessions by itself
+            return  # the hub ends idle sessions by itself
 
     async def _say(self, message: Any) -> None:
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
@@ -230,7 +230,7 @@ class _Relay:
 
 
 class _Posting:
-    """One POST; a hub that is not there becomes HubUnreachableError."""
+    """One POST; raises HubUnreachableError when no hub answers."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, headers: Mapping[str, str], message: Any) -> None:
         self._url = url
@@ -247,7 +247,7 @@ class _Posting:
 
 
 async def _messages(response: aiohttp.ClientResponse) -> AsyncIterator[Any]:
-    """The messages of an answer, be it JSON or a stream of events."""
+    """The messages of an answer: one of JSON, or those of an event stream."""
     if response.content_type == "application/json":
         if body := await response.read():
             yield json.loads(body)

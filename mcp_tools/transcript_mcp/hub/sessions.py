@@ -1,4 +1,4 @@
-"""How many sessions MCP clients may have open at a time: each costs memory, and many clients never end theirs."""
+"""A limit on open MCP sessions: each costs memory, and many clients never end theirs."""
 
 import time
 from collections import Counter
@@ -22,7 +22,7 @@ _HINT: Final = "End sessions with DELETE, or try again later: idle ones end afte
 class McpSessions:
     """The sessions of one hub, at all its addresses. For one event loop.
 
-    ``idle`` are the seconds after which a session ends of which nothing is heard.
+    ``idle``: seconds without a request after which the SDK ends a session.
     """
 
     def __init__(
@@ -37,7 +37,8 @@ class McpSessions:
         self._clock = clock
         self._heard: dict[str, float] = {}
         self._beginning = 0
-        # Both also for sessions that are not listed yet: a client may go on as soon as it has read its session's name.
+        # Both may name sessions that are not in _heard yet: a client may send its next request, even DELETE, as soon
+        # as it has read the session's id, which is before the first answer has ended.
         self._under_way = Counter[str]()
         self._ended_early = set[str]()
 

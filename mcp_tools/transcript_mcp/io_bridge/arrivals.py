@@ -1,8 +1,8 @@
-"""Which of the items that a process had taken have arrived, until the database knows it: a small file for each process.
+"""Notes which taken items have arrived, in a small file per process, until the database has recorded it.
 
-Writing that takes microseconds, and what the kernel has got outlives the process, so that hardly a moment is left in
-which a killed process had handed something over and nobody knows. A power cut may cost these notes; then it is handed
-over again.
+A write to the file takes microseconds and survives the process, because it is in the kernel's page cache. So there is
+hardly a moment in which a killed process has delivered an item without a trace. A power cut may lose the notes; then
+the items are delivered again.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ from nanobot_transcript.files.os_errors import store_error
 __all__ = ["ArrivalNotes"]
 
 _RECORD: Final = struct.Struct("<q")
-"""The number of an item that has arrived, negative when it is taken once more after that."""
+"""The number of an item that has arrived; negative when it was taken again afterwards."""
 
 
 class ArrivalNotes:
-    """The notes of this process in ``folder``, and those that others left. Notes are taken on the event loop."""
+    """The notes of this process in ``folder``, and those that other processes left. Writing is for the event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder: Path = folder
@@ -32,7 +32,7 @@ class ArrivalNotes:
         self._unsettled: set[int] = set()
 
     def begin(self, process: str) -> None:
-        """Take notes under a process's id from now on. Raises StoreError kinds."""
+        """Open the file for this process's id. Raises StoreError."""
         path = self._folder / process
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -41,18 +41,18 @@ class ArrivalNotes:
         self._path, self._descriptor = path, open_append(str(path))
 
     def note(self, seq: int) -> None:
-        """Write down at once that an item has arrived."""
+        """Note that an item has arrived."""
         self._write(seq)
         self._noted.add(seq)
         self._unsettled.add(seq)
 
     def taken(self, seq: int) -> None:
-        """An item was taken; what was noted of it before does not count any more."""
+        """Note that an item was taken (again); an earlier note does not count any more."""
         if seq in self._noted:
             self._write(-seq)
 
     def settled(self, seqs: Iterable[int]) -> None:
-        """The database knows of these items now."""
+        """The database has recorded these items."""
         self._unsettled.difference_update(seqs)
         if not self._unsettled and self._noted and self._descriptor is not None:
             self._noted.clear()
@@ -60,7 +60,7 @@ class ArrivalNotes:
                 os.ftruncate(self._descriptor, 0)
 
     def noted_by(self, process: str) -> list[int]:
-        """What had arrived of a process that has ended. Any thread. Raises StoreError kinds."""
+        """The items that had arrived when a process ended. Any thread. Raises StoreError."""
         path = self._folder / process
         try:
             records = path.read_bytes()
@@ -74,14 +74,14 @@ class ArrivalNotes:
         return sorted(arrived)
 
     def tidy(self, alive: Callable[[str], bool]) -> None:
-        """Remove the notes of processes that have ended; to be called once they were read."""
+        """Remove the notes of processes that have ended; call it after reading them."""
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
                 if not alive(path.name):
                     path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Take no more notes. What the database does not know yet stays for the next process."""
+        """Close the file. If the database has not recorded everything yet, the file stays for the next process."""
         if self._descriptor is not None:
             if not self._noted:
                 with contextlib.suppress(OSError):
@@ -92,5 +92,5 @@ class ArrivalNotes:
 
     def _write(self, number: int) -> None:
         if self._descriptor is not None:
-            with contextlib.suppress(OSError):  # then the item is handed over once more
+            with contextlib.suppress(OSError):  # at worst the item is delivered again
                 os.write(self._descriptor, _RECORD.pack(number))

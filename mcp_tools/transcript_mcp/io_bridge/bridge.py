@@ -1,9 +1,9 @@
-"""The bridge itself: puts things into queues and hands them out, to MCP tools and HTTP clients alike.
+"""The bridge: queues of inputs and outputs for MCP tools and HTTP clients.
 
-What is handed out stays in the store until it is known to have arrived: an output is removed when it was written to the
-reader's connection; an input becomes ``delivered`` then, and is removed when the agent confirms it, by its next call.
-Whatever fails on the way puts the item back at its old place. So a broken connection, a cancelled call or a killed
-process loses nothing; after the latter, what was on its way is handed out again.
+An item stays in the store until it has arrived. An output is removed once it was written to the reader's connection; an
+input becomes ``delivered`` then, and is removed when the agent confirms it, by its next call. Any failure on the way
+puts the item back in its old place. So a broken connection, a cancelled call or a killed process loses nothing; after a
+kill, items that were on their way are handed out again.
 """
 
 import asyncio
@@ -15,18 +15,18 @@ from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import QueueFullError, StoreError
 from transcript_mcp.io_bridge.contract import QueueStore
-from transcript_mcp.io_bridge.deliveries import Settling
+from transcript_mcp.io_bridge.deliveries import ItemDeliveries
 from transcript_mcp.io_bridge.values import Direction, Item, Put, Queued, SessionState
 from transcript_mcp.io_bridge.waiters import Queue, Waiter
 from transcript_mcp.room import Addressee
 
-__all__ = ["Bridge", "Handed", "OnHandedOut", "OnQueued"]
+__all__ = ["Bridge", "HandedItem", "OnHandedOut", "OnQueued"]
 
 logger = logging.getLogger(__name__)
 
 _TELL_EVERY: Final = 10.0
 _LOOK: Final = 1.0
-"""Seconds between two looks at whether clients have left and other processes have put something."""
+"""Seconds between two checks for disconnected clients and for changes by other processes."""
 
 _SWEEP: Final = 3600.0
 _SHOWN: Final = 500
@@ -35,7 +35,7 @@ OnHandedOut: TypeAlias = Callable[[float], Awaitable[None]]
 """Called now and then with the seconds waited."""
 
 OnQueued: TypeAlias = Callable[[str | None], None]
-"""Called on the event loop with the session that has changed; None: another process has changed some of them."""
+"""Called on the event loop with the session that has changed; None for changes by another process."""
 
 
 def _stays() -> bool:
@@ -46,8 +46,8 @@ async def _silent(_seconds: float) -> None:
     return
 
 
-class Handed:
-    """An item on its way. Say once how that ended; nothing further happens then."""
+class HandedItem:
+    """An item on its way. Call ``arrived`` once; later calls do nothing."""
 
     def __init__(self, item: Item, settle: Callable[[Item, bool], None]) -> None:
         self.seq: int = item.seq
@@ -56,24 +56,24 @@ class Handed:
         self._settle: Callable[[Item, bool], None] = settle
 
     def arrived(self, arrived: bool = True) -> None:
-        """It has reached whoever asked, or it has not and goes back."""
+        """Say whether it reached the receiver; if not, it goes back into its queue."""
         item, self._item = self._item, None
         if item is not None:
             self._settle(item, arrived)
 
 
 class Bridge:
-    """Queues of inputs and outputs by session. For one event loop; session ids and texts are checked before.
+    """Queues of inputs and outputs by session. For one event loop. Callers check session ids and texts (``rules``).
 
-    ``lease`` is in seconds: an input that nobody confirms within it is handed over again. ``sessions`` bounds in how
-    many sessions somebody may wait at the same time.
+    ``lease``: seconds after which an unconfirmed input is handed out again. ``sessions``: in how many sessions callers
+    may wait at the same time.
     """
 
     def __init__(
         self, store: QueueStore, *, lease: float = 60.0, sessions: int = 10_000, tell_every: float = _TELL_EVERY
     ) -> None:
         self._store = store
-        self._settling = Settling(
+        self._deliveries = ItemDeliveries(
             store, lease, self._start, lambda item: self._wake(item.session, item.direction), self._changed
         )
         self._sessions = sessions
@@ -88,19 +88,19 @@ class Bridge:
     # -- people's side
 
     async def send_input(self, session: str, text: str, key: str | None = None) -> Put:
-        """Queue an input; the agent that waits longest gets it. Raises QueueFullError and StoreError kinds."""
+        """Queue an input; the agent that has waited longest gets it. Raises QueueFullError and StoreError."""
         return await self._put(session, "in", text, key)
 
     async def read_output(
         self, session: str, *, wait: float = 0.0, is_gone: Callable[[], bool] = _stays
-    ) -> Handed | None:
-        """The oldest output, for the caller alone; None when there is none within ``wait`` seconds."""
+    ) -> HandedItem | None:
+        """Take the oldest output; None when there is none within ``wait`` seconds."""
         return await self._take(session, "out", wait, is_gone, _silent)
 
     async def peek_output(
         self, session: str, *, wait: float = 0.0, is_gone: Callable[[], bool] = _stays
     ) -> Item | None:
-        """The oldest output, which stays where it is."""
+        """The oldest output, without taking it."""
         await self._begin()
         deadline = asyncio.get_running_loop().time() + wait
         changed = asyncio.Event()
@@ -130,33 +130,33 @@ class Bridge:
         is_gone: Callable[[], bool] = _stays,
         tell: OnHandedOut = _silent,
         agent: Addressee | None = None,
-    ) -> Handed | None:
-        """The next input, once there is one; None when there is none within ``wait`` seconds or the client has left.
+    ) -> HandedItem | None:
+        """Take the next input; None when there is none within ``wait`` seconds or the client has disconnected.
 
-        Confirms what the session was given before. ``agent`` waits for what people write to it as well: see
-        ``listening``. Raises StoreError kinds, and QueueFullError when too many wait.
+        Confirms earlier inputs of the session. ``agent``: who also waits for notes that people write to it; see
+        ``listening``. Raises StoreError, and QueueFullError when too many callers wait.
         """
         await self._confirm(session, given_back=False)
         return await self._take(session, "in", wait, is_gone, tell, agent)
 
     def look_again(self, session: str) -> None:
-        """Let go at once of the session's waiting calls whose client has left; without this, within a second."""
+        """End the session's waiting calls of disconnected clients now; otherwise that takes up to a second."""
         if (queue := self._queues.get((session, "in"))) is not None:
             queue.dismiss_gone()
 
     async def send_output(self, session: str, text: str, key: str | None = None) -> Put:
-        """Queue an output. Confirms the session's inputs with it. Raises QueueFullError and StoreError kinds."""
+        """Queue an output, and confirm the session's inputs. Raises QueueFullError and StoreError."""
         await self._begin()
-        await self._settling.settled(session)
+        await self._deliveries.settled(session)
         put = await self._put(session, "out", text, key, confirms=True)
         if put.confirmed:
-            self._settling.confirmed(session)
+            self._deliveries.confirmed(session)
         return put
 
     async def confirm(self, session: str, *, given_back: bool = True) -> int:
-        """The agent has the inputs it was given; how many. Raises StoreError kinds.
+        """Confirm the session's delivered inputs. Returns their number. Raises StoreError.
 
-        With ``given_back`` also those that were freed since because nobody had confirmed them in time.
+        With ``given_back`` this includes inputs that were freed because they were not confirmed in time.
         """
         return await self._confirm(session, given_back=given_back)
 
@@ -174,13 +174,13 @@ class Bridge:
         return await self._store.queue(session, limit, characters)
 
     def listening(self, session: str) -> list[Addressee]:
-        """The agents that wait in a session for what people write to them, too; each once."""
+        """The agents that wait in a session and also take notes from people; each once."""
         queue = self._queues.get((session, "in"))
         waiting = [waiter.agent for waiter in queue.waiters if waiter.can_take] if queue else []
         return [agent for agent in dict.fromkeys(waiting) if agent is not None]
 
     def listen(self, listener: OnQueued) -> Callable[[], None]:
-        """Hear of every change from now on; call what is returned to hear no more."""
+        """Call the listener on every change. Returns a function that ends it."""
         self._listeners.append(listener)
         self._watch()
 
@@ -191,8 +191,8 @@ class Bridge:
         return stop
 
     def close(self) -> None:
-        """Release the store. Any thread, when nobody waits any more."""
-        self._settling.close()
+        """Close the store, when no calls wait any more. Any thread."""
+        self._deliveries.close()
         self._store.close()
 
     # -- inside
@@ -208,10 +208,10 @@ class Bridge:
 
     async def _confirm(self, session: str, *, given_back: bool) -> int:
         await self._begin()
-        await self._settling.settled(session)
+        await self._deliveries.settled(session)
         count = await self._store.confirm(session, given_back=given_back)
         if count:
-            self._settling.confirmed(session)
+            self._deliveries.confirmed(session)
             self._changed(session)
         return count
 
@@ -223,7 +223,7 @@ class Bridge:
         is_gone: Callable[[], bool],
         tell: OnHandedOut,
         agent: Addressee | None = None,
-    ) -> Handed | None:
+    ) -> HandedItem | None:
         await self._begin()
         queue, waiter = self._queue(session, direction), Waiter(is_gone, agent)
         queue.waiters.append(waiter)
@@ -236,17 +236,17 @@ class Bridge:
                 await self._waited(waiter, wait, tell)
             queue.dismiss(waiter)
             item = waiter.got.result()
-            return None if item is None else Handed(item, self._settling.settle)
+            return None if item is None else HandedItem(item, self._deliveries.settle)
         except BaseException:
             queue.dismiss(waiter)
             if waiter.got.exception() is None and (item := waiter.got.result()) is not None:
-                self._settling.settle(item, arrived=False)
+                self._deliveries.settle(item, arrived=False)
             raise
         finally:
             self._forget(session, direction)
 
     async def _waited(self, waiter: Waiter, wait: float | None, tell: OnHandedOut) -> None:
-        """Until the waiter has got something, or is told that there is nothing, or the time is over."""
+        """Wait until the waiter has a result or the time is over."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         while not waiter.got.done():
@@ -258,7 +258,7 @@ class Bridge:
                 await tell(loop.time() - began)
 
     def _serve(self, session: str, direction: Direction, queue: Queue) -> "asyncio.Task[None]":
-        """Hand out what there is to who waits; one task for each queue."""
+        """Start handing out items to waiters; one task per queue."""
         queue.again = True
         if queue.serving is None:
             queue.serving = self._start(self._serving(session, direction, queue))
@@ -273,8 +273,8 @@ class Bridge:
                     continue
                 queue.again = True
                 waiter = queue.first()
-                if waiter is None:  # they have left meanwhile
-                    self._settling.settle(item, arrived=False)
+                if waiter is None:  # all have left meanwhile
+                    self._deliveries.settle(item, arrived=False)
                     return
                 queue.waiters.popleft()
                 waiter.got.set_result(item)
@@ -290,7 +290,7 @@ class Bridge:
     # -- other processes, and what has ended
 
     async def _begin(self) -> None:
-        """Take over what an earlier process left behind; before anything else, once."""
+        """Take over from processes that have ended. Awaited by every method; done once."""
         begun = self._beginning
         if begun is None or (begun.done() and (begun.cancelled() or begun.exception() is not None)):
             self._beginning = begun = self._start(self._adopt())
@@ -306,7 +306,7 @@ class Bridge:
     async def _adopt(self) -> None:
         delivered, freed = await self._store.adopt()
         for item in delivered:
-            self._settling.lend(item)
+            self._deliveries.lend(item)
         if freed:
             self._wake_all()
 
@@ -321,7 +321,7 @@ class Bridge:
     async def _look(self) -> None:
         with suppress(StoreError):
             await self._store.changed()
-        self._wake_all()  # what came before that look
+        self._wake_all()  # for changes before the first check, which only remembers the state
         while self._queues or self._listeners:
             await asyncio.sleep(_LOOK)
             for queue in list(self._queues.values()):
@@ -377,7 +377,7 @@ class Bridge:
             try:
                 listener(session)
             except Exception:
-                logger.exception("A listener failed")
+                logger.exception("A listener of the IO bridge failed")
 
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
@@ -388,4 +388,4 @@ class Bridge:
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, StoreError):
-            logger.error("The bridge failed", exc_info=error)
+            logger.error("A task of the IO bridge failed", exc_info=error)

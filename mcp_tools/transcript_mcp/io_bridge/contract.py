@@ -1,4 +1,4 @@
-"""What a store of queues has to do; ``tests/contract/io_bridge`` holds every backend to it."""
+"""The contract of a store of queues; ``tests/contract/io_bridge`` tests every backend against it."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,59 +11,57 @@ __all__ = ["QueueStore"]
 class QueueStore(Protocol):
     """Durable queues of sessions, first in, first out. What ``put`` has accepted survives the end of any process.
 
-    An item that was taken belongs to the process that took it until that gives it back, or ends: then it is free for
-    the next one, unless it was delivered. Arguments are clean: ``rules`` has looked at them. Every method may raise
-    StoreError kinds; then nothing was changed.
+    A taken item belongs to the process that took it until that gives it back or ends; then it is free again, unless it
+    was delivered. Arguments were checked by ``rules``. Every method may raise StoreError; then nothing has changed.
     """
 
     async def put(
         self, session: str, direction: Direction, text: str, key: str | None = None, *, confirms: bool = False
     ) -> Put:
-        """Append an item. With a ``key`` that this direction of the session knows, nothing is appended.
+        """Append an item. If the ``key`` was used before in this direction of the session, nothing is appended.
 
-        With ``confirms`` the session's inputs are confirmed with it, as by ``confirm`` with ``given_back``: both happen
-        or neither. Raises QueueFullError when the session, or the store, holds as much as it may.
+        With ``confirms`` the session's inputs are confirmed in the same transaction, as by ``confirm`` with
+        ``given_back``. Raises QueueFullError when the session or the store is full.
         """
         ...
 
     async def take(self, session: str, direction: Direction) -> Item | None:
-        """The oldest item that nobody has, for this process alone; None when there is none."""
+        """Take the oldest free item for this process; None when there is none."""
         ...
 
     async def peek(self, session: str, direction: Direction) -> Item | None:
-        """What ``take`` would give, and it stays."""
+        """The item that ``take`` would return, without taking it."""
         ...
 
     async def give_back(self, seqs: Sequence[int]) -> None:
-        """Items that this process took are free again, each at its old place."""
+        """Free items that this process took, each in its old place."""
         ...
 
     def note(self, seq: int) -> None:
-        """An item that this process took has reached whoever asked: outlives this process from now on.
+        """Note that an item has arrived, so that this is known even if this process is killed now.
 
-        ``delivered`` or ``remove`` follow. Quick, on the event loop; never raises.
+        ``delivered`` or ``remove`` follows. Quick, for the event loop; never raises.
         """
         ...
 
     async def delivered(self, seqs: Sequence[int]) -> None:
-        """Items that this process took have reached whoever asked; they can be confirmed now."""
+        """Mark items of this process as delivered; they can be confirmed now."""
         ...
 
     async def remove(self, seqs: Sequence[int]) -> None:
-        """Items are done with; their text is erased."""
+        """Remove items and erase their text."""
         ...
 
     async def confirm(self, session: str, *, given_back: bool) -> int:
-        """Remove the session's delivered inputs and tell how many there were.
+        """Remove the session's delivered inputs. Returns their number.
 
-        With ``given_back`` also those that were delivered and given back meanwhile, as nobody confirmed them in time.
+        With ``given_back`` this includes inputs that were delivered and then freed, not being confirmed in time.
         """
         ...
 
     async def adopt(self) -> tuple[list[Item], int]:
-        """Take over what processes held that have ended: what they delivered (without the texts) is this process's now.
-
-        What they did not deliver is free again; the number says how much that was.
+        """Take over from processes that have ended. Returns the items that they had delivered (without texts), which
+        now belong to this process, and the number of other items, which are free again.
         """
         ...
 
@@ -76,13 +74,13 @@ class QueueStore(Protocol):
         ...
 
     async def queue(self, session: str, limit: int, characters: int) -> list[Queued]:
-        """What a session holds, oldest first; ``characters`` of each text at the most."""
+        """The items of a session, oldest first, with at most ``characters`` of each text."""
         ...
 
     async def sweep(self) -> int:
-        """Remove sessions in which nothing happened for too long; how many."""
+        """Remove sessions that were unused for too long. Returns their number."""
         ...
 
     def close(self) -> None:
-        """Release the files. What this process holds is free for others. Any thread."""
+        """Close the files. Items of this process become free for others. Any thread."""
         ...

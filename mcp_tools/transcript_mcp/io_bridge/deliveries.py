@@ -1,15 +1,16 @@
-"""What becomes of an item after it was handed out: written down, lent until it is confirmed, or put back."""
+"""Records the outcome of deliveries: an item was delivered and waits to be confirmed, or goes back into its queue."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.io_bridge.contract import QueueStore
 from transcript_mcp.io_bridge.values import Item
 
-__all__ = ["Settling", "Start"]
+__all__ = ["ItemDeliveries", "Start"]
 
 logger = logging.getLogger(__name__)
 
@@ -17,88 +18,81 @@ _AGAIN: Final = 5.0
 _PATIENCE: Final = 1.0
 
 Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
-"""Runs something beside all else."""
+"""Starts a background task."""
 
 
-class Settling:
-    """Keeps the store informed. ``freed`` is called when an item can be had again, ``changed`` when its state did.
+@dataclass(eq=False)
+class ItemDeliveries:
+    """Writes outcomes to the store. ``freed`` is called when an item is free again, ``changed`` after each change.
 
-    ``lease`` is in seconds: an input that nobody confirms within it is freed.
+    ``lease``: seconds after which an unconfirmed input is freed.
     """
 
-    def __init__(
-        self,
-        store: QueueStore,
-        lease: float,
-        start: Start,
-        freed: Callable[[Item], None],
-        changed: Callable[[str], None],
-    ) -> None:
-        self._store = store
-        self._lease = lease
-        self._start = start
-        self._freed = freed
-        self._changed = changed
-        self._leases: dict[str, dict[int, asyncio.TimerHandle]] = {}
-        self._under_way: dict[str, set[asyncio.Task[None]]] = {}
-        self._closed = False
+    store: QueueStore
+    lease: float
+    start: Start
+    freed: Callable[[Item], None]
+    changed: Callable[[str], None]
+    _leases: dict[str, dict[int, asyncio.TimerHandle]] = field(default_factory=dict, init=False)
+    _under_way: dict[str, set[asyncio.Task[None]]] = field(default_factory=dict, init=False)
+    _closed: bool = field(default=False, init=False)
 
     def settle(self, item: Item, arrived: bool) -> None:
-        """An item has reached whoever asked, or it has not."""
+        """Record whether an item has arrived, in the background."""
         if arrived:
-            self._store.note(item.seq)
+            self.store.note(item.seq)
         if not arrived:
             work = self._free(item)
         elif item.direction == "in":
             work = self._delivered(item)
         else:
             work = self._removed(item)
-        task = self._start(work)
+        task = self.start(work)
         self._under_way.setdefault(item.session, set()).add(task)
         task.add_done_callback(lambda done: self._done(item.session, done))
 
     async def settled(self, session: str) -> None:
-        """Wait a moment until what has arrived in a session is written down."""
+        """Wait until a session's outcomes are written, but only for a moment."""
         if under_way := self._under_way.get(session):
             await asyncio.wait(list(under_way), timeout=_PATIENCE)
 
     def lend(self, item: Item) -> None:
-        """Free an input that was delivered, unless it is confirmed in time."""
-        timer = asyncio.get_running_loop().call_later(self._lease, self._expired, item)
+        """Start the lease of a delivered input."""
+        timer = asyncio.get_running_loop().call_later(self.lease, self._expired, item)
         self._leases.setdefault(item.session, {})[item.seq] = timer
 
     def confirmed(self, session: str) -> None:
-        """A session has confirmed what was delivered to it."""
+        """End the leases of a session's inputs: they were confirmed."""
         for timer in self._leases.pop(session, {}).values():
             timer.cancel()
 
     def close(self) -> None:
-        """Give up on what cannot be written down."""
+        """Stop retrying writes that fail."""
         self._closed = True
 
     async def _delivered(self, item: Item) -> None:
-        await self._surely(lambda: self._store.delivered([item.seq]))
+        await self._surely(lambda: self.store.delivered([item.seq]))
         self.lend(item)
-        self._changed(item.session)
+        self.changed(item.session)
 
     async def _removed(self, item: Item) -> None:
-        await self._surely(lambda: self._store.remove([item.seq]))
-        self._changed(item.session)
+        await self._surely(lambda: self.store.remove([item.seq]))
+        self.changed(item.session)
 
     async def _free(self, item: Item) -> None:
-        await self._surely(lambda: self._store.give_back([item.seq]))
-        self._freed(item)
-        self._changed(item.session)
+        await self._surely(lambda: self.store.give_back([item.seq]))
+        self.freed(item)
+        self.changed(item.session)
 
     def _expired(self, item: Item) -> None:
         leases = self._leases.get(item.session, {})
         leases.pop(item.seq, None)
         if not leases:
             self._leases.pop(item.session, None)
-        self._start(self._free(item))
+        self.start(self._free(item))
 
     async def _surely(self, change: Callable[[], Awaitable[None]]) -> None:
-        """What has happened already has to be written down, as soon as the store lets us."""
+        """Retry until the change is written: the delivery itself cannot be undone."""
         while not self._closed:
             try:
                 await change()

@@ -1,6 +1,6 @@
-"""The IO bridge: its sessions and queues, an input for an agent, and reading what agents have put out."""
+"""The page of the IO bridge: sessions and queues, sending an input, reading outputs."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
@@ -20,19 +20,16 @@ __all__ = ["IoPage"]
 
 _MOST: Final = 200
 _SHOWN: Final = 20_000
-"""Characters of an item that lies in a queue; who reads it gets all."""
+"""Characters of a queued item that the page shows; reading it gives all."""
 
 
+@dataclass(eq=False)
 class IoPage(WebPage):
-    """The bridge as the page shows it. On the event loop, as the bridge is.
+    """The page's handlers run on the event loop, because the bridge does."""
 
-    ``news`` is told what is new, and knows to whom a caller may be led to write.
-    """
-
-    def __init__(self, bridge: Bridge, news: News) -> None:
-        self._bridge = bridge
-        self._news = news
-        self._stop: Callable[[], None] | None = None
+    bridge: Bridge
+    news: News
+    _stop: "Callable[[], None] | None" = field(default=None, init=False)
 
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/io``."""
@@ -44,23 +41,23 @@ class IoPage(WebPage):
         ]
 
     async def sessions(self, _request: web.Request) -> web.StreamResponse:
-        """The sessions, the most recently active first. From the first time on, changes are told."""
+        """The sessions, the most recently active first. The first call starts the news of changes."""
         if self._stop is None:
-            self._stop = self._bridge.listen(lambda _session: self._news.tell("io"))
-        return as_json({"sessions": [asdict(each) for each in await self._bridge.sessions(_MOST)]})
+            self._stop = self.bridge.listen(lambda _session: self.news.tell("io"))
+        return as_json({"sessions": [asdict(each) for each in await self.bridge.sessions(_MOST)]})
 
     async def queue(self, request: web.Request) -> web.StreamResponse:
-        """What a session holds, the oldest first, and who can be written to there; looking takes nothing away."""
+        """The items of a session, the oldest first, and the agents to whom one can write. Takes nothing."""
         session = rules.checked_session(PageCall(request.query).text("session"))
-        found = await self._bridge.queue(session, _MOST, _SHOWN)
+        found = await self.bridge.queue(session, _MOST, _SHOWN)
         return as_json({"items": [asdict(each) for each in found], "agents": self._agents(request, session)})
 
     def _agents(self, request: web.Request, session: str) -> list[dict[str, str]]:
-        """The agents that wait in a session and are given what the caller writes."""
-        notes, caller = self._news.notes, request[CALLER]
+        """The agents that wait in a session and receive notes of the caller."""
+        notes, caller = self.news.notes, request[CALLER]
         if notes is None:
             return []
-        reached = [each for each in self._bridge.listening(session) if notes.reaches(caller, each)]
+        reached = [each for each in self.bridge.listening(session) if notes.reaches(caller, each)]
         known = dict.fromkeys((each.project, each.name) for each in reached)
         return [{"project": project, "agent": name} for project, name in known]
 
@@ -69,18 +66,18 @@ class IoPage(WebPage):
         asked = await body_of(request)
         session = rules.checked_session(asked.text("session"))
         text = rules.checked_text(asked.text("text", longest=None), "text")
-        put = await self._bridge.send_input(session, text, rules.checked_key(asked.optional("key")))
+        put = await self.bridge.send_input(session, text, rules.checked_key(asked.optional("key")))
         return as_json({"seq": put.seq})
 
     async def output(self, request: web.Request) -> web.StreamResponse:
-        """Take the oldest output, which nobody else gets then; it goes back where this answer does not arrive."""
+        """Take the oldest output; it goes back into the queue if this answer does not arrive."""
         session = rules.checked_session((await body_of(request)).text("session"))
-        handed = await self._bridge.read_output(session)
+        handed = await self.bridge.read_output(session)
         if handed is None:
             return as_json({"output": None})
         return await hand_over(request, as_json({"output": handed.text, "seq": handed.seq}), handed.arrived)
 
     def close(self) -> None:
-        """Hear no more of changes."""
+        """Stop the news of changes."""
         if self._stop is not None:
             self._stop()

@@ -1,4 +1,4 @@
-"""The room of the IO bridge, as the hub and the commands know it."""
+"""Describes this room to the hub and the commands: the IO bridge."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

@@ -1,7 +1,8 @@
-"""The HTTP interface for people's programs: inputs go in, outputs come out."""
+"""The HTTP interface for programs: send inputs, read outputs."""
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -11,7 +12,7 @@ from transcript_mcp.door.bodies import whole_body
 from transcript_mcp.door.delivery import hand_over, has_left
 from transcript_mcp.door.errors import RequestError
 from transcript_mcp.io_bridge import rules
-from transcript_mcp.io_bridge.bridge import Bridge, Handed
+from transcript_mcp.io_bridge.bridge import Bridge, HandedItem
 from transcript_mcp.io_bridge.values import Item
 
 __all__ = ["QueueRoutes"]
@@ -22,17 +23,17 @@ SEQUENCE: Final = "X-Sequence"
 KEY: Final = "Idempotency-Key"
 
 
+@dataclass(eq=False)
 class QueueRoutes:
     """``POST /agent/input/{session_id}`` and ``GET /agent/output/{session_id}``.
 
-    Errors of ours are raised: the hub says them with the status that programs go by.
+    Raises our errors; the hub's guard turns them into answers.
     """
 
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+    bridge: Bridge
 
     def __call__(self) -> Iterable[web.AbstractRouteDef]:
-        """The routes, for an aiohttp application. HEAD has none: it would take an output and show it to nobody."""
+        """The routes, for an aiohttp application. Without HEAD, which would take an output and discard it."""
         return (
             web.post("/agent/input/{session_id:[\\s\\S]*}", self._send),
             web.get("/agent/output/{session_id:[\\s\\S]*}", self._read, allow_head=False),
@@ -42,13 +43,13 @@ class QueueRoutes:
         session = rules.checked_session(request.match_info["session_id"])
         key = rules.checked_key(request.headers.get(KEY))
         text = rules.input_text(await whole_body(request), request.content_type.lower())
-        put = await self._bridge.send_input(session, text, key)
+        put = await self.bridge.send_input(session, text, key)
         told = {"message": "Input accepted.", "session_id": session, "sequence": put.seq}
         return _answer(202, {**told, "repeated": True} if put.repeated else told)
 
     async def _read(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers and request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
-            # A page elsewhere cannot read the answer, but a picture of it with this address would take the output away.
+            # Another site's page cannot read the answer, but an <img> with this address would take the output away.
             raise RequestError(
                 403, "wrong_origin", "Web pages from other sites may not read outputs.", "Use a program."
             )
@@ -57,11 +58,11 @@ class QueueRoutes:
         asked = parse_qs(request.query_string, keep_blank_values=True)
         wait = rules.seconds(_last(asked, "wait"))
         if rules.flag(_last(asked, "peek"), "peek"):
-            item = await self._bridge.peek_output(session, wait=wait, is_gone=lambda: has_left(request))
+            item = await self.bridge.peek_output(session, wait=wait, is_gone=lambda: has_left(request))
             if item is None:
                 raise _nothing(session)
             return _output(item)
-        handed = await self._bridge.read_output(session, wait=wait, is_gone=lambda: has_left(request))
+        handed = await self.bridge.read_output(session, wait=wait, is_gone=lambda: has_left(request))
         if handed is None:
             raise _nothing(session)
         return await hand_over(request, _output(handed), handed.arrived)
@@ -71,7 +72,7 @@ def _last(asked: dict[str, list[str]], name: str) -> str | None:
     return asked[name][-1] if name in asked else None
 
 
-def _output(output: Handed | Item) -> web.Response:
+def _output(output: HandedItem | Item) -> web.Response:
     return _answer(200, {"output": output.text}, {SEQUENCE: str(output.seq)})
 
 

@@ -1,4 +1,4 @@
-"""Arguments made clean, and refused where nothing clean can be made of them."""
+"""Checks and cleans arguments: session ids, keys, texts, and query parameters."""
 
 import json
 import re
@@ -8,12 +8,12 @@ from typing import Final
 from nanobot_transcript.entry import storable
 from nanobot_transcript.errors import InvalidItemError
 
-__all__ = ["MOST_ID", "MOST_WAIT", "checked_key", "checked_session", "checked_text", "flag", "input_text", "seconds"]
+__all__ = ["MOST_ID", "checked_key", "checked_session", "checked_text", "flag", "input_text", "seconds"]
 
 MOST_ID: Final = 200
 """Characters of a session id, and of an idempotency key."""
 
-MOST_WAIT: Final = 60.0
+_MOST_WAIT: Final = 60.0
 """Seconds for which a reader may hold a request open."""
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -23,9 +23,10 @@ _ID_HINT: Final = f"Use up to {MOST_ID} letters, digits and marks such as - _ . 
 
 
 def checked_session(session: str) -> str:
-    """The id in Unicode's composed form, so that it is the same however a client spells it.
+    """The id in Unicode's composed form (NFC), so that different encodings of a character give the same id.
 
-    Raises InvalidItemError for one that is empty or long, or has control characters, slashes or spaces at its ends.
+    Raises InvalidItemError for an id that is empty, too long, has control characters or slashes, or begins or ends with
+    a space.
     """
     if len(session) > 4 * MOST_ID:
         raise InvalidItemError(f"A session id of {len(session)} characters is too long.", hint=_ID_HINT)
@@ -56,18 +57,18 @@ def checked_key(key: str | None) -> str | None:
 
 
 def checked_text(text: str, what: str) -> str:
-    """A text that can be kept, with U+FFFD for NUL. Raises InvalidItemError."""
+    """The text with NUL, which PostgreSQL cannot store, as U+FFFD. Raises InvalidItemError."""
     if _is_half(text):
         raise InvalidItemError(f"The {what} contains an incomplete character.", hint="Send valid Unicode.")
     return storable(text)
 
 
 def input_text(body: bytes, content_type: str) -> str:
-    """What an HTTP body says to the agent: ``data`` of a JSON object, other JSON as it stands, or plain text.
+    """The input in an HTTP body: ``data`` of a JSON object, other JSON unchanged, or plain text.
 
-    A text that stands in JSON may be empty. curl calls what it sends a form unless told otherwise, so that is taken for
-    JSON where it is such. Raises InvalidItemError for a body that says nothing (empty, or null), is no UTF-8, or calls
-    itself JSON and is none.
+    A string in JSON may be empty. curl declares its body a form unless told otherwise, so the body is tried as JSON
+    whatever its type, except ``text/plain``. Raises InvalidItemError for an empty body, null, what is not UTF-8, and
+    what is declared as JSON but is not.
     """
     try:
         text = body.decode("utf-8-sig")
@@ -85,9 +86,9 @@ def seconds(value: str | None) -> float:
     """The ``wait`` of a reader. Raises InvalidItemError."""
     if value is None:
         return 0.0
-    if not _NUMBER.fullmatch(value) or float(value) > MOST_WAIT:
+    if not _NUMBER.fullmatch(value) or float(value) > _MOST_WAIT:
         raise InvalidItemError(
-            "wait is not an allowed number of seconds.", hint=f"Use 0 to {MOST_WAIT:g}, and ask again afterwards."
+            "wait is not an allowed number of seconds.", hint=f"Use 0 to {_MOST_WAIT:g}, and ask again afterwards."
         )
     return float(value)
 
@@ -102,7 +103,7 @@ def flag(value: str | None, name: str) -> bool:
 
 
 def _of_json(text: str, *, is_json: bool) -> str | None:
-    """None for null, which says nothing."""
+    """The input in a JSON text; None for null."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -119,7 +120,7 @@ def _of_json(text: str, *, is_json: bool) -> str | None:
 
 
 def _is_half(text: str) -> bool:
-    """True for a text that has no form in UTF-8."""
+    """True for a text with a lone surrogate, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,8 +1,8 @@
 """The tables of the bridge, version by version. Sizes are bytes in UTF-8.
 
-``created_ts`` and ``active_ts`` are seconds since 1970, for people. What ends by age goes by ``used``: seconds in which
-a process of ours was at work (``clock.running``), so that neither a clock that jumps nor a month in which the machine
-was off takes anything away.
+``created_ts`` and ``active_ts`` are seconds since 1970, for people. Expiry goes by ``used``: seconds during which one
+of our processes was running (``clock.running``), so that neither a jumping clock nor a month without power expires
+anything.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,8 @@ CREATE TABLE sessions (
 """
 _BY_USE: Final = "CREATE INDEX sessions_by_use ON sessions (used)"
 # ``holder`` is the process that took an item. ``delivered`` stays set when an input is given back because nobody
-# confirmed it in time. A long text stands last, so that SQLite need not walk through its pages for the other columns.
+# confirmed it in time. ``text`` is last, so that SQLite need not follow the overflow pages of a long text to read the
+# other columns.
 _ITEMS: Final = """
 CREATE TABLE items (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,5 +65,5 @@ SCHEMA: Final = Schema(
 
 
 def opened(shelf: "Shelf") -> "Database":
-    """The queues on a shelf, in a folder as ``io.sqlite3``."""
+    """The database of queues on a shelf; in a folder that is ``io.sqlite3``."""
     return shelf.database("io", SCHEMA, file="io.sqlite3", lock="io.lock", busy=_BUSY)

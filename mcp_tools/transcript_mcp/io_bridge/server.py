@@ -1,4 +1,4 @@
-"""Puts the bridge and its MCP server together."""
+"""Builds the bridge and its MCP server from the settings."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ _INSTRUCTIONS: Final = (
 
 
 def build_server(bridge: Bridge, tools: QueueTools | None = None) -> Server:
-    """The server over a bridge, which it closes with itself. ``tools`` over the same bridge, else its own."""
+    """The server over a bridge; closing it closes the bridge. ``tools``: existing ones over this bridge."""
     server = Server("io", version=nanobot_transcript.__version__, title="IO bridge", instructions=_INSTRUCTIONS)
     (tools or QueueTools(bridge)).offer(server)
     server.on_close(bridge.close)
@@ -32,7 +32,7 @@ def build_server(bridge: Bridge, tools: QueueTools | None = None) -> Server:
 
 
 def bridge_from(settings: "Settings", opening: "Opening") -> Bridge:
-    """The bridge that the settings describe, in the hub's folder or where their record lies."""
+    """The bridge that the settings describe, with its store in the hub's folder or the record's database."""
     chosen = settings.io
     limits = Limits(chosen.max_items, int(chosen.max_bytes), chosen.max_sessions, chosen.keep_days * _DAY)
     shelf = opening.shelf(settings.hub.data_dir)

@@ -1,4 +1,4 @@
-"""The queues in tables that several processes may share."""
+"""The store of queues in SQL; several processes may share it."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ __all__ = ["SqlQueueStore"]
 _DAY: Final = 86_400.0
 _TICK: Final = 60.0
 _LATER: Final = 5.0
-"""Seconds after which it may be worth while to try a full queue again."""
+"""Seconds after which clients may try a full queue again."""
 
 _ANY_FREE: Final = "SELECT 1 FROM items WHERE session = ? AND direction = ? AND holder IS NULL LIMIT 1"
 _FREE: Final = "SELECT seq, text FROM items WHERE session = ? AND direction = ? AND holder IS NULL ORDER BY seq LIMIT 1"
@@ -45,9 +45,9 @@ FROM items WHERE session = ? ORDER BY seq LIMIT ?
 
 
 class SqlQueueStore:
-    """``QueueStore`` on a ``shelf``, in a folder as io.sqlite3. For one event loop; all is made when something is put.
+    """``QueueStore`` on a ``shelf``; in a folder that is io.sqlite3. For one event loop. Created at the first ``put``.
 
-    Whether a process lives, those say who share the tables: ``processes``, by default files in the shelf's folder.
+    ``processes`` tells which processes that share the tables are alive; by default, by lock files in the folder.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SqlQueueStore:
         def look(db: Sql) -> bool:
             return db.execute(_ANY_FREE, (session, direction)).fetchone() is not None
 
-        # Looked at first, because whoever asks an empty queue time and again must not hold up those who write.
+        # Read first: a client that polls an empty queue must not take the write lock each time.
         if not await in_thread(self._database.read, look, missing=False):
             return None
         holder = self._holder or await in_thread(self._join)
@@ -204,7 +204,7 @@ class SqlQueueStore:
         return count
 
     def _open_session(self, db: Sql, session: str) -> float:
-        """Make the session unless it is there; the running time. Raises QueueFullError."""
+        """Create the session if needed, and return the running time. Raises QueueFullError."""
         used = self._touch(db, session)
         if db.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone() is None:
             if self._count(db) >= self._limits.sessions:
@@ -238,7 +238,7 @@ class SqlQueueStore:
         return used
 
     def _running(self, db: Sql) -> float:
-        """Seconds in which processes of ours have worked on this file; written down now and then."""
+        """Seconds during which processes of ours have used this store; saved now and then."""
         wall, monotonic = self._clock(), self._monotonic()
         running, last = db.execute("SELECT running, wall FROM clock").fetchone()
         passed = monotonic - self._ticked
@@ -264,7 +264,7 @@ class SqlQueueStore:
         self._arrivals.settled(seqs)
 
     def _dead(self) -> dict[str, list[int]]:
-        """Processes that have ended, and which of the items that they held have arrived."""
+        """Processes that have ended while holding items, with those of their items that had arrived."""
 
         def work(db: Sql) -> list[str]:
             return [row[0] for row in db.execute("SELECT DISTINCT holder FROM items WHERE holder IS NOT NULL")]
@@ -273,7 +273,7 @@ class SqlQueueStore:
         return {other: self._arrivals.noted_by(other) for other in dead}
 
     def _join(self) -> str:
-        """By which id this process holds what it takes, from now on."""
+        """Register this process. Returns the id under which it holds items."""
         with self._joining:
             if self._holder is None:
                 holder = self._processes.join()

@@ -1,14 +1,15 @@
-"""The tools as clients see them."""
+"""The MCP tools of the IO bridge."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from nanobot_transcript.errors import StoreError
-from transcript_mcp.io_bridge.bridge import Bridge, Handed, OnHandedOut
+from transcript_mcp.io_bridge.bridge import Bridge, HandedItem, OnHandedOut
 from transcript_mcp.io_bridge.rules import MOST_ID, checked_key, checked_session, checked_text
 from transcript_mcp.room import Addressee, GivenNotes, Notes
 from transcript_mcp.sdk import Content, Context, Result, Server, Text
@@ -19,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 _LONGEST: Final = 86_400
 _NOTHING: Final = "No input in session"
-"""How an answer begins that brings no input, and no other."""
+"""The beginning of every answer without an input; no input may begin like it."""
 
 _Session = Annotated[
     str,
@@ -53,15 +54,15 @@ _Key = Annotated[
 ]
 
 
+@dataclass(eq=False)
 class QueueTools:
     """One method per tool; ``offer`` registers them, two of them under a second name."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
-        self._notes: Notes | None = None
+    bridge: Bridge
+    _notes: Notes | None = field(default=None, init=False)
 
     def hear(self, notes: Notes) -> None:
-        """Give agents from now on also what people write to them."""
+        """From now on also give agents the notes that people write to them."""
         self._notes = notes
 
     def offer(self, server: Server) -> None:
@@ -96,19 +97,19 @@ class QueueTools:
                 data={"input": None, "waited": timeout or 0},
             )
         ctx.when_answered(given.arrived)
-        return Result(_told_apart([Text(given.text)] if isinstance(given, Handed) else given.contents))
+        return Result(_told_apart([Text(given.text)] if isinstance(given, HandedItem) else given.contents))
 
     async def _given(
         self, session: str, agent: Addressee, wait: float | None, ctx: Context
-    ) -> Handed | GivenNotes | None:
+    ) -> HandedItem | GivenNotes | None:
         async def tell(waited: float) -> None:
             await ctx.progress(waited, wait, f"{_NOTHING} {session} yet.")
 
         await self._confirm_notes(ctx, session)
         if self._notes is None or not agent.project:
-            return await self._bridge.next_input(session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell)
+            return await self.bridge.next_input(session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell)
         return await _next_of_both(
-            self._bridge, self._notes, agent, session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell
+            self.bridge, self._notes, agent, session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell
         )
 
     async def o_tool(self, session_id: _Session, output: _Output, ctx: Context, idempotency_key: _Key = None) -> str:
@@ -117,11 +118,11 @@ class QueueTools:
         return_output is the same tool.
         """
         session, text = checked_session(session_id), checked_text(output, "output")
-        put = await self._bridge.send_output(session, text, checked_key(idempotency_key))
+        put = await self.bridge.send_output(session, text, checked_key(idempotency_key))
         try:
             await self._confirm_notes(ctx, session)
-        except StoreError as error:  # the output is kept: whoever is told of an error sends it again
-            logger.warning("What people wrote is not confirmed yet: %s", error)
+        except StoreError as error:  # not raised: the output is stored, and an agent that gets an error sends it again
+            logger.warning("Notes from people could not be confirmed yet: %s", error)
         if put.repeated:
             return f"Output {put.seq} of session {session} was delivered before; nothing was added."
         return f"Output {put.seq} of session {session} is kept until it is read."
@@ -129,7 +130,7 @@ class QueueTools:
     async def ack_input(self, session_id: _Session, ctx: Context) -> str:
         """Confirm the input that i_tool gave you before you start long work; otherwise it is delivered again."""
         session = checked_session(session_id)
-        count = await self._bridge.confirm(session) + await self._confirm_notes(ctx, session)
+        count = await self.bridge.confirm(session) + await self._confirm_notes(ctx, session)
         return f"Confirmed {count} input{'' if count == 1 else 's'} of session {session}."
 
     async def _confirm_notes(self, ctx: Context, session: str) -> int:
@@ -145,10 +146,10 @@ async def _next_of_both(
     wait: float | None,
     is_gone: Callable[[], bool],
     tell: OnHandedOut,
-) -> Handed | GivenNotes | None:
-    """What people wrote to the agent, or the next input of its session, whichever is there first.
+) -> HandedItem | GivenNotes | None:
+    """Notes from people to the agent, or the next input of its session, whichever comes first.
 
-    None when there is neither within ``wait`` seconds or the client has left. Confirms what the session was given.
+    None when there is neither within ``wait`` seconds, or the client has disconnected. Confirms earlier inputs.
     """
     began = asyncio.get_running_loop().time()
     await bridge.confirm(session, given_back=False)
@@ -176,7 +177,7 @@ async def _next_of_both(
 
 
 def _told_apart(contents: Sequence[Content]) -> Sequence[Content]:
-    """What was sent, as it stands; where it begins as if nothing had been, a block of its own before it says that."""
+    """The contents unchanged; if they begin like an answer without input, after a block that says they are an input."""
     first = contents[0] if contents else None
     is_alike = isinstance(first, Text) and first.text.lstrip().casefold().startswith(_NOTHING.casefold())
     return [Text("This is an input, although it begins like a time-out:"), *contents] if is_alike else contents

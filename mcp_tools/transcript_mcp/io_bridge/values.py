@@ -1,4 +1,4 @@
-"""What the queues hold and what is told of them."""
+"""The values of the IO bridge: items, limits, and the state of sessions."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -21,9 +21,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What became of an item that was handed in; ``repeated`` when its key was known already and nothing was queued.
-
-    ``confirmed`` is how many inputs it has confirmed.
+    """The result of ``put``. ``repeated``: its key was known, so nothing was queued. ``confirmed``: how many inputs
+    were confirmed with it.
     """
 
     seq: int
@@ -33,9 +32,8 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``items`` and ``bytes`` bound each direction of a session, ``sessions`` all there are.
-
-    ``keep`` is in seconds: a session in which nothing happens for so long is removed with what it holds.
+    """``items`` and ``bytes``: of each direction of a session. ``sessions``: in the store. ``keep``: seconds after
+    which an unused session is removed with its items.
     """
 
     items: int = 1000
@@ -46,9 +44,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """An item that lies in a queue. ``state`` is ``queued``, ``handed`` (on its way) or ``delivered`` (unconfirmed).
+    """An item in a queue. ``state``: ``queued``, ``handed`` (on its way) or ``delivered`` (not confirmed yet).
 
-    ``text`` may be only its beginning: the whole has ``size`` bytes in UTF-8. ``created_ts`` is in seconds since 1970.
+    ``text`` may be only its beginning; ``size`` is that of the whole, in bytes of UTF-8. ``created_ts`` is in seconds
+    since 1970.
     """
 
     seq: int
@@ -61,10 +60,10 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """A session: how much lies in both directions, and who waits for something to come.
+    """A session: how much is queued in both directions, and how many callers wait.
 
-    ``unconfirmed`` of the ``inputs`` are with the agent, which has not confirmed them yet. Sizes are in bytes, times in
-    seconds since 1970; both times are 0 for a session that somebody waits in and that holds nothing yet.
+    ``unconfirmed`` of the ``inputs`` were delivered to the agent. Sizes are in bytes, times in seconds since 1970; both
+    times are 0 for a session that has waiting callers but never had an item.
     """
 
     id: str

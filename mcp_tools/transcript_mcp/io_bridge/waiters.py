@@ -1,8 +1,9 @@
-"""Who waits at one queue: first come, first served, and nothing for those who have left."""
+"""The calls that wait at one queue: first come, first served; disconnected clients get nothing."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,32 +13,36 @@ if TYPE_CHECKING:
 __all__ = ["Queue", "Waiter"]
 
 
-class Waiter:
-    """One call that waits for an item. ``is_gone`` says whether its client has left.
+def _future() -> "asyncio.Future[Item | None]":
+    return asyncio.get_running_loop().create_future()
 
-    ``agent`` is who it is that waits for what people write to it, too; None: for items alone.
+
+@dataclass(eq=False)
+class Waiter:
+    """One call that waits for an item. ``is_gone`` tells whether its client has disconnected.
+
+    ``agent``: who also waits for notes that people write to it; None for a call that takes only items.
     """
 
-    def __init__(self, is_gone: Callable[[], bool], agent: "Addressee | None" = None) -> None:
-        self.agent: Addressee | None = agent
-        self.is_gone: Callable[[], bool] = is_gone
-        self.got: asyncio.Future[Item | None] = asyncio.get_running_loop().create_future()
+    is_gone: Callable[[], bool]
+    agent: "Addressee | None" = None
+    got: "asyncio.Future[Item | None]" = field(default_factory=_future, init=False)
 
     @property
     def can_take(self) -> bool:
-        """False once it has got something, was cancelled, or its client has left."""
+        """False once it has a result, was cancelled, or its client has disconnected."""
         return not self.got.done() and not self.is_gone()
 
 
+@dataclass(eq=False)
 class Queue:
     """The waiters at one direction of one session. For one event loop."""
 
-    def __init__(self) -> None:
-        self.waiters: deque[Waiter] = deque()
-        self.lookers: set[asyncio.Event] = set()
-        """Set when something may have changed, for who only looks."""
-        self.serving: asyncio.Task[None] | None = None
-        self.again: bool = False
+    waiters: deque[Waiter] = field(default_factory=deque)
+    lookers: set[asyncio.Event] = field(default_factory=set)
+    """Set when something may have changed, for callers that only peek."""
+    serving: asyncio.Task[None] | None = None
+    again: bool = False
 
     @property
     def is_idle(self) -> bool:
@@ -45,7 +50,7 @@ class Queue:
         return not self.waiters and not self.lookers and self.serving is None
 
     def first(self) -> Waiter | None:
-        """Who comes next; who has left goes empty-handed."""
+        """The next waiter. Dismisses those in front of it whose clients have disconnected."""
         while self.waiters:
             if self.waiters[0].can_take:
                 return self.waiters[0]
@@ -53,12 +58,12 @@ class Queue:
         return None
 
     def dismiss_gone(self) -> None:
-        """Let go of everybody whose client has left."""
+        """Dismiss all waiters whose clients have disconnected."""
         for waiter in [each for each in self.waiters if not each.can_take]:
             self.dismiss(waiter)
 
     def dismiss(self, waiter: Waiter) -> None:
-        """Strike somebody off the list; who still waits goes empty-handed."""
+        """Remove a waiter; if it has no result yet, it gets None."""
         if waiter in self.waiters:
             self.waiters.remove(waiter)
         if not waiter.got.done():

@@ -1,8 +1,11 @@
-"""The parameters that several tools share: types, bounds, and what clients are told about each."""
+"""The parameters that several tools share: types, limits and descriptions."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
+
+from transcript_mcp.mail import values
+from transcript_mcp.mail.messages.boxes import MOST_FOUND
 
 __all__ = [
     "MOST",
@@ -29,7 +32,6 @@ __all__ = [
     "One",
     "Paths",
     "PathsList",
-    "Policy",
     "Program",
     "Project",
     "Quoted",
@@ -43,12 +45,11 @@ __all__ = [
 ]
 
 MOST: Final = 200
-MOST_FOUND: Final = 100
 MOST_QUOTED: Final = 50
 
 
 def _alone(given: Any) -> Any:
-    """What is no list becomes a list of one: models write ``to: "BlueLake"``. A list as JSON is read later."""
+    """Wraps a single text in a list: models write ``to: "BlueLake"``. A list as a JSON string is decoded later."""
     return [given] if isinstance(given, str) and not given.lstrip().startswith("[") else given
 
 
@@ -62,7 +63,7 @@ Task = Annotated[str, Field(description="What you are working on.")]
 Body = Annotated[str, Field(description="In Markdown.")]
 Cc = Annotated[list[str] | None, One, Field(description="Further recipients.")]
 Bcc = Annotated[list[str] | None, One, Field(description="Recipients hidden from the others.")]
-Importance = Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How important it is.")]
+Importance = Annotated[values.Importance, Field(description="How important it is.")]
 Ack = Annotated[bool, Field(description="Whether recipients have to acknowledge it.")]
 Bodies = Annotated[bool, Field(description="Include the bodies, up to 4 MB.")]
 Unread = Annotated[bool, Field(description="Only what you have not marked as read.")]
@@ -70,10 +71,10 @@ Reason = Annotated[str, Field(description="Why, for others who want to work ther
 Active = Annotated[bool, Field(description="Leave out expired and released claims.")]
 Id = Annotated[str, Field(description="Id of the message.")]
 Folder = Annotated[str, Field(description="A folder in the git work tree.")]
-Policy = Literal["auto", "file", "inline"]
 Convert = Annotated[bool, Field(description="Attach local images from the body, as WebP.")]
 Embed = Annotated[
-    Policy | None, Field(description="auto: small images in the text, others as files. file, inline: only that.")
+    values.ImagePolicy | None,
+    Field(description="auto: small images in the text, others as files. file, inline: only that."),
 ]
 Inline = Annotated[int | None, Field(ge=0, description="Largest image in the text, in bytes.")]
 Once = Annotated[str | None, Field(description="A repeated call with the same key sends nothing twice.")]
@@ -93,5 +94,5 @@ Ttl = Annotated[float | None, Field(description="Seconds that the claim lasts. D
 
 
 def bounded(limit: int) -> int:
-    """How many an answer may have; it says how many more there are."""
+    """The limit of an answer's items, within the allowed range."""
     return min(max(1, limit), MOST)

@@ -1,4 +1,4 @@
-"""The front of Agent Mail: what tools, commands and pages call."""
+"""The API of Agent Mail that tools, commands and pages call."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ _EVERYTHING: Final = InboxQuery()
 
 
 class AgentMail:
-    """The mail of all projects under ``store``. For any process and any thread; a call takes milliseconds.
+    """The mail of all projects under ``store``. Safe for any process and any thread; a call takes milliseconds.
 
     ``acting`` says who acts; what is done as an agent takes what it returned. All calls raise StoreError kinds when
     the database cannot be read or written; then nothing was changed.
@@ -50,12 +50,13 @@ class AgentMail:
         *,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """``store`` is made with the first agent. ``clock`` gives seconds since 1970, as all do who share it."""
+        """``store`` is created with the first agent. ``clock`` returns seconds since 1970 and must be the same for all
+        processes that share the store."""
         self.options: MailOptions = options or MailOptions()
         self.places: MailStore = store if isinstance(store, MailStore) else MailStore(Path(store).expanduser())
         self.archive: Archive = Archive(self.options.shard)
         self.database: Database = self.places.opened(self.options.busy)
-        # A connection of its own: who reads does not wait for who writes.
+        # A separate connection, so that readers never wait for this process's writer.
         self.reader: Database = self.places.opened(self.options.busy)
         self._clock: Callable[[], float] = clock or self.places.clock
 
@@ -65,13 +66,13 @@ class AgentMail:
         return None if self.places.tables.is_remote else self.places.database
 
     def now(self) -> float:
-        """The time that is noted for what happens now."""
+        """The time to record for an event that happens now."""
         return to_the_millisecond(self._clock())
 
     # -- projects and agents
 
     def projects(self) -> list[Project]:
-        """All projects, in the order in which they were made."""
+        """All projects, in order of creation."""
         return self.reader.read(projects.all_projects, [])
 
     def project(self, key: str) -> Project:
@@ -81,17 +82,16 @@ class AgentMail:
     def create_agent(
         self, project: str, program: str, model: str, task: str, name_hint: str | None = None
     ) -> Registration:
-        """A new agent under a memorable name, the hint's letters and digits if they are free. Makes the project."""
+        """Create an agent, named after the hint if that is free, else with a memorable name; and its project if new."""
         key, said = self._kept_key(project), agents.about(program, model, task)
         return self.database.write(lambda db: agents.create(db, key, said, name_hint, self.now()))
 
     def register_agent(
         self, project: str, name: str, program: str = "", model: str = "", task: str = "", *, token: str | None = None
     ) -> Registration:
-        """The agent of a fixed name, made when there is none; what is not empty is brought up to date.
-
+        """The agent with a fixed name: created if missing, else updated with the values that are not empty.
         Raises InvalidLetterError, and ActingRefusedError for a reserved name or, with ``require_agent_token``, when
-        ``token`` is not that of the agent that is there.
+        ``token`` is not the existing agent's.
         """
         key, said = self._kept_key(project), agents.about(program, model, task)
         clean, needed = names.checked_name(name), self.options.require_agent_token
@@ -100,27 +100,26 @@ class AgentMail:
         )
 
     def whois(self, project: str, name: str) -> Agent:
-        """Who is meant by a name in a project. Raises UnknownProjectError, UnregisteredAgentError."""
+        """The agent that a name means in a project. Raises UnknownProjectError, UnregisteredAgentError."""
         return self._read(lambda db: addresses.resolve(db, projects.get(db, project), name, "agent_name"))
 
     def agents(
         self, project: str, *, active_only: bool = True, limit: int | None = None, before: str | None = None
     ) -> LetterPage[Agent]:
-        """Agents at home in a project or with mail or claims there, the most recently active first."""
+        """Agents registered in a project or with mail or claims there, the most recently active first."""
         since = self.now() - self.options.active_within if active_only else None
         return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since, limit, before))
 
     def most_recent(self, name: str) -> Agent:
-        """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
+        """The most recently active agent of this name in any project. Raises UnregisteredAgentError."""
         return self._read(lambda db: addresses.most_recent(db, name))
 
     # -- who acts
 
     def acting(self, project: str, name: str, token: str | None = None, *, parameter: str = "agent_name") -> Agent:
-        """Who acts under this name. ``parameter`` is what an error calls the name.
-
-        Raises UnknownProjectError, UnregisteredAgentError, and ActingRefusedError for a reserved name or a token that
-        is needed and is missing or wrong.
+        """The agent on whose behalf a call acts. ``parameter`` is the argument's name in error messages.
+        Raises UnknownProjectError, UnregisteredAgentError, and ActingRefusedError for a reserved name or when a token
+        is required and is missing or wrong.
         """
 
         def work(db: Sql) -> Agent:
@@ -132,7 +131,7 @@ class AgentMail:
         return self._read(work)
 
     def allow(self, agent: Agent, token: str | None) -> Agent:
-        """The agent, found in whatever way, if who asks may act as it. Raises ActingRefusedError."""
+        """Return ``agent`` if the caller may act as it, however it was found. Raises ActingRefusedError."""
 
         def work(db: Sql) -> Agent:
             self._let(db, agent, token)
@@ -141,7 +140,7 @@ class AgentMail:
         return self._read(work)
 
     def human(self, project: str) -> Agent:
-        """Whom a person writes and reads as in a project; for commands and pages of people, never for agents."""
+        """The agent as which a person acts in a project; for the command line and web pages, never for agents."""
 
         def work(db: Sql) -> Agent:
             return agents.human(db, projects.get(db, project), self.now())
@@ -150,7 +149,7 @@ class AgentMail:
         return self.database.write(work)
 
     def touch(self, agent: Agent) -> None:
-        """Note that an agent is active, if nothing was noted in the last half minute."""
+        """Record that an agent is active, unless that was recorded in the last half minute."""
         now = self.now()
         if agents.is_stale(agent, now):
             self.database.write(lambda db: agents.touch(db, agent.id, now))
@@ -180,9 +179,8 @@ class AgentMail:
     # -- reading
 
     def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> LetterPage[Delivery]:
-        """What came to an agent, in all projects, the newest first. Changes nothing.
-
-        Raises InvalidLetterError, and LetterNotFoundError when the query goes on before a message that is not there.
+        """Messages that an agent received, in all projects, the newest first. Changes nothing.
+        Raises InvalidLetterError, and LetterNotFoundError when the query's ``before`` is no known message.
         """
         return self._read(lambda db: inboxes.inbox(db, agent, query))
 
@@ -195,7 +193,7 @@ class AgentMail:
         limit: int = 20,
         before: str | None = None,
     ) -> LetterPage[Letter]:
-        """What an agent sent, in all projects, the newest first. Raises what ``inbox`` raises."""
+        """Messages that an agent sent, in all projects, the newest first. Raises what ``inbox`` raises."""
         return self._read(
             lambda db: inboxes.outbox(
                 db, agent, since_ts=since_ts, include_bodies=include_bodies, limit=limit, before=before
@@ -215,9 +213,8 @@ class AgentMail:
         limit: int = MOST,
         before: str | None = None,
     ) -> LetterThread:
-        """The newest messages of a conversation, the oldest first; without ``project``, where it went on last.
-
-        ``before`` is the id of a message: only what was accepted before it. Raises LetterNotFoundError, and
+        """The newest messages of a conversation, oldest first; without ``project``, in the project with the newest.
+        ``before`` is a message's id: only messages accepted before it. Raises LetterNotFoundError, and
         UnknownProjectError for a wrong project.
         """
 
@@ -236,10 +233,9 @@ class AgentMail:
         limit: int = 20,
         before: str | None = None,
     ) -> LetterPage[Overdue]:
-        """Messages older than so many seconds that were to be acknowledged and were not, the oldest first; 0 is all.
-
-        Those that an agent got, or sent (``as_sender``), or those of a project. ``before`` is what an earlier page
-        told. Raises InvalidLetterError.
+        """Messages still to be acknowledged that are older than ``older_than`` seconds (0: all), the oldest first.
+        Those that an agent received, or sent (``as_sender``), or those of a project. ``before`` comes from an earlier
+        page. Raises InvalidLetterError.
         """
         whose: Whose = "project" if isinstance(of, Project) else "sender" if as_sender else "recipient"
         sent_until = until(self.now(), older_than)
@@ -248,21 +244,20 @@ class AgentMail:
     # -- receipts
 
     def mark_read(self, agent: Agent, message_ids: Sequence[str]) -> list[ReadReceipt]:
-        """Note that an agent has read messages; the first time counts.
-
-        Raises LetterNotFoundError when one is not in its inbox; then none is noted.
+        """Mark messages as read by an agent; the first time counts.
+        Raises LetterNotFoundError when one is not in its inbox; then none is marked.
         """
         ids = [message_ids] if isinstance(message_ids, str) else message_ids
         return self.database.write(lambda db: receipts.note(db, agent, ids, self.now(), ack=False))
 
     def acknowledge(self, agent: Agent, message_id: str) -> ReadReceipt:
-        """Note that an agent has acknowledged, and so read, a message. Raises LetterNotFoundError."""
+        """Mark a message as acknowledged, and so read, by an agent. Raises LetterNotFoundError."""
         return self.database.write(lambda db: receipts.note(db, agent, [message_id], self.now(), ack=True))[0]
 
     # -- the store
 
     def close(self) -> None:
-        """Release the file; it is opened again when it is needed."""
+        """Close the database connections; they are opened again when needed."""
         self.reader.close()
         self.database.close()
 
@@ -283,7 +278,7 @@ class AgentMail:
         return found[0]
 
     def _kept_key(self, project: str) -> str:
-        """The key of a project as it is kept or, when it is new, will be."""
+        """A project's key as it is stored or, for a new project, will be."""
         clean = projects.checked_key(project)
         found = self.reader.read(lambda db: projects.find(db, clean), None)
         return projects.canonical(clean) if found is None else found.key

@@ -1,4 +1,4 @@
-"""Agent Mail: projects, agents, inboxes, threads in short and in full, search, claims, and what people do."""
+"""Agent Mail on the web page: projects, agents, inboxes, threads, search and claims, and what people can do there."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.values import Draft, InboxQuery, Letter, LetterPage
 from transcript_mcp.mail.views import claims_uri, inbox_uris
-from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, done, looked_at, stamp
+from transcript_mcp.page import PageCall, PageWatch, WebPage, get_handler, polling, post_handler, stamp
 
 __all__ = ["MailPage", "RecentThread", "conversations", "unread"]
 
 _FIRST: Final = 100
-"""Rows of a list in an answer, unless the page asks for more, up to ``MOST``."""
+"""Default number of rows in an answer; the page may ask for up to ``MOST``."""
 
 
 class MailPage(WebPage):
-    """The mail as the page shows it; looking changes nothing. Its functions run in threads."""
+    """The page's view of the mail; reading changes nothing. Its functions run in threads."""
 
     def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
-        """``told`` is called with the URI of a resource that has changed."""
+        """``told`` is called with the URI of each resource that changes."""
         self._service = service
         self._mail = service.mail
         self._told = told
@@ -33,26 +33,26 @@ class MailPage(WebPage):
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/mail``."""
         return [
-            web.get("/api/mail/projects", answered(self.projects)),
-            web.get("/api/mail/agents", answered(self.agents)),
-            web.get("/api/mail/threads", answered(self.threads)),
-            web.get("/api/mail/thread", answered(self.thread)),
-            web.get("/api/mail/inbox", answered(self.inbox)),
-            web.get("/api/mail/outbox", answered(self.outbox)),
-            web.get("/api/mail/search", answered(self.search)),
-            web.get("/api/mail/claims", answered(self.claims)),
-            web.post("/api/mail/send", done(self.send)),
-            web.post("/api/mail/reply", done(self.reply)),
-            web.post("/api/mail/release", done(self.release)),
+            web.get("/api/mail/projects", get_handler(self.projects)),
+            web.get("/api/mail/agents", get_handler(self.agents)),
+            web.get("/api/mail/threads", get_handler(self.threads)),
+            web.get("/api/mail/thread", get_handler(self.thread)),
+            web.get("/api/mail/inbox", get_handler(self.inbox)),
+            web.get("/api/mail/outbox", get_handler(self.outbox)),
+            web.get("/api/mail/search", get_handler(self.search)),
+            web.get("/api/mail/claims", get_handler(self.claims)),
+            web.post("/api/mail/send", post_handler(self.send)),
+            web.post("/api/mail/reply", post_handler(self.reply)),
+            web.post("/api/mail/release", post_handler(self.release)),
         ]
 
     def projects(self, _asked: PageCall) -> dict[str, Any]:
-        """All projects, and the key of the one in which somebody wrote last; null where nobody has."""
+        """All projects, and the key of the one with the newest message (null when there are no messages)."""
         newest = self._mail.reader.read(_written_to_last, None)
         return {"projects": [{"key": each.key, "slug": each.slug} for each in self._mail.projects()], "newest": newest}
 
     def agents(self, asked: PageCall) -> dict[str, Any]:
-        """The agents of a project, the most recently active first, each with how much it has not read."""
+        """The agents of a project, the most recently active first, each with its number of unread messages."""
         project = self._mail.project(asked.text("project"))
         waiting = self._mail.reader.read(lambda db: unread(db, project.id), {})
         limit, before = _stretch(asked)
@@ -61,7 +61,7 @@ class MailPage(WebPage):
         return {"agents": agents, **views.shown_more(found)}
 
     def threads(self, asked: PageCall) -> dict[str, Any]:
-        """The threads of a project, the one written to last first."""
+        """The threads of a project, the most recently written first."""
         project = self._mail.project(asked.text("project"))
         limit, before = _stretch(asked)
         found = self._mail.reader.read(lambda db: conversations(db, project.id, limit, before), LetterPage())
@@ -82,7 +82,7 @@ class MailPage(WebPage):
         }
 
     def thread(self, asked: PageCall) -> dict[str, Any]:
-        """The newest messages of a conversation, the oldest of them first, and a summary of these."""
+        """The newest messages of a thread, oldest first, and a summary of these."""
         from transcript_mcp.mail.messages.summary import summarize_letters
 
         limit, before = _stretch(asked, MOST)
@@ -98,7 +98,7 @@ class MailPage(WebPage):
         }
 
     def inbox(self, asked: PageCall) -> dict[str, Any]:
-        """What came to an agent, the newest first. Nothing is marked as read."""
+        """Messages that an agent received, the newest first. Nothing is marked as read."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
         limit, before = _stretch(asked)
         query = InboxQuery(unread_only=asked.flag("unread"), limit=limit, before=before)
@@ -106,14 +106,14 @@ class MailPage(WebPage):
         return {"messages": [views.shown_delivery(each) for each in found], **views.shown_more(found)}
 
     def outbox(self, asked: PageCall) -> dict[str, Any]:
-        """What an agent sent, the newest first."""
+        """Messages that an agent sent, the newest first."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
         limit, before = _stretch(asked)
         found = self._mail.outbox(who, limit=limit, before=before)
         return {"messages": [views.shown_letter(each) for each in found], **views.shown_more(found)}
 
     def search(self, asked: PageCall) -> dict[str, Any]:
-        """Messages of a project by their words; what was found stands between ``**``."""
+        """Search a project's messages; matches are between ``**``."""
         from transcript_mcp.mail.search.hits import search
 
         project = self._mail.project(asked.text("project"))
@@ -122,7 +122,7 @@ class MailPage(WebPage):
         return {"hits": found.hits, "more": found.hits.more, "before": found.hits.before, "notes": list(found.notes)}
 
     def claims(self, asked: PageCall) -> dict[str, Any]:
-        """Which files agents work on, and until when."""
+        """The files that agents have claimed, and until when."""
         project = self._mail.project(asked.text("project"))
         limit, before = _stretch(asked)
         found = self._service.claims.list_claims(project.id, limit=limit, before=before)
@@ -160,7 +160,7 @@ class MailPage(WebPage):
         return self._told_of(self._service.reply(human, answered_to, draft, ImageWish()))
 
     def release(self, asked: PageCall) -> dict[str, Any]:
-        """Release an agent's claims as a person: those on ``paths``, or with ``all`` whatever it has in the project."""
+        """Release an agent's claims as a person: those on ``paths``, or with ``all`` every one in the project."""
         project = self._mail.project(asked.text("project"))
         holder = self._mail.whois(project.key, asked.text("agent"))
         paths = None if asked.flag("all") else asked.texts("paths")
@@ -172,10 +172,10 @@ class MailPage(WebPage):
     @property
     def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
-        return looked_at(self.look)
+        return polling(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """The database as it is now. Its files change before what was written can be read."""
+        """The database's current edition and file stamp. The file changes before a write becomes readable."""
         return {(): (self._mail.reader.edition(), stamp(self._mail.places.database))}
 
     def _told_of(self, posted: Posted) -> dict[str, Any]:
@@ -185,13 +185,13 @@ class MailPage(WebPage):
 
 
 def _stretch(asked: PageCall, default: int = _FIRST) -> tuple[int, str | None]:
-    """How many rows of a list the page wants, and behind which it goes on."""
+    """The limit and the position to continue from that the page asked for."""
     return asked.number("limit", default, MOST), asked.optional("before")
 
 
 @dataclass(frozen=True, slots=True)
 class RecentThread:
-    """A thread, or a message that nobody answered: its id, its newest message, and who wrote how often."""
+    """A thread, or a message without answers: its id, newest message, subject, number of messages, and senders."""
 
     id: str
     newest: Letter
@@ -200,8 +200,8 @@ class RecentThread:
     senders: tuple[str, ...]
 
 
-# A message stands for its thread when nothing came later in it. The first message of a thread may carry no thread's
-# name: then its own id is the name that the answers carry.
+# The newest message of each thread represents it. The first message of a thread may have no ``thread_id``; its answers
+# then have its own id as theirs.
 _NEWEST: Final = (
     "messages AS newest WHERE newest.project_id = :project AND newest.seq < :below AND NOT EXISTS ("
     "SELECT 1 FROM messages AS later WHERE later.thread_id = coalesce(newest.thread_id, newest.id)"
@@ -214,9 +214,8 @@ _SENDERS: Final = (
 
 
 def conversations(db: Sql, project_id: int, limit: int, before: str | None = None) -> LetterPage[RecentThread]:
-    """The threads of a project, the one written to last first.
-
-    ``before`` is the id of a message: only threads whose newest message was accepted before it. Raises
+    """The threads of a project, the most recently written first.
+    ``before`` is a message's id: only threads whose newest message was accepted before it. Raises
     LetterNotFoundError.
     """
     bounds = {"project": project_id, "below": number_of(db, before) if before else LAST}
@@ -243,14 +242,14 @@ def _conversation(db: Sql, project_id: int, newest: Letter) -> RecentThread:
 
 
 def _subject_of(db: Sql, project_id: int, thread_id: str) -> str:
-    """What a thread is about: the subject of its first message. Empty where there is no such thread."""
+    """The subject of a thread's first message; empty for an unknown thread."""
     sql = f"SELECT subject {_OF_THREAD} ORDER BY seq LIMIT 1"
     row = db.execute(sql, {"project": project_id, "thread": thread_id}).fetchone()
     return "" if row is None else str(row["subject"])
 
 
 def unread(db: Sql, project_id: int) -> dict[str, int]:
-    """How many messages of a project each agent has not read, by name."""
+    """The number of a project's messages that each agent has not read, by name."""
     rows = db.execute(
         "SELECT agent_name, count(*) AS count FROM message_recipients"
         " JOIN messages ON messages.seq = message_recipients.seq"

@@ -1,4 +1,4 @@
-"""The resources of Agent Mail as clients see them: addresses, names, descriptions, bounds."""
+"""The MCP resources of Agent Mail: URIs, names, descriptions and limits as clients see them."""
 
 from typing import Annotated, Any, Final
 
@@ -22,7 +22,7 @@ _JSON: Final = "application/json"
 
 
 class Resources:
-    """One method per template; ``offer`` registers them."""
+    """One method per resource template; ``offer`` registers them all."""
 
     def __init__(self, service: MailService) -> None:
         self._mail = service.mail
@@ -140,5 +140,5 @@ class Resources:
 
     def _known(self, _context: Context, values: dict[str, str]) -> None:
         key = self._mail.project(values["project"]).key
-        if key != checked_key(values["project"]):  # what changes is told of one address only
+        if key != checked_key(values["project"]):  # updates are sent for the canonical URI only
             raise InvalidLetterError(f"The project is called {key} here.", hint=f"Subscribe to {claims_uri(key)}.")

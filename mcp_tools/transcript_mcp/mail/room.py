@@ -1,4 +1,4 @@
-"""The room of Agent Mail, as the hub and the commands know it."""
+"""Describes the room of Agent Mail to the hub and the command line."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ROOM"]
 
 _BUSY: Final = 10.0
-"""Seconds for which a move waits for whoever writes."""
+"""Seconds for which a move of the tables waits for another writer."""
 
 _RULES: Final = """\
 - Begin work with `start_session`. Read your mail with `check_my_messages` then, before each commit and before you

@@ -1,4 +1,4 @@
-"""Puts the MCP server over Agent Mail together."""
+"""Builds the MCP server of Agent Mail."""
 
 import json
 from functools import cache
@@ -36,12 +36,12 @@ _INSTRUCTIONS: Final = (
 
 
 def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptStore] | None" = None) -> Server:
-    """The server over the mail of a ``service``. ``store`` opens the group transcripts, where there are any."""
+    """The MCP server for a mail ``service``. ``store`` opens the group transcripts, where there are any."""
     server = Server("mail", version=nanobot_transcript.__version__, title="Agent Mail", instructions=_INSTRUCTIONS)
 
     @cache
     def groups() -> "GroupTalk":
-        from nanobot_transcript.topics.group_talk import GroupTalk  # the gate's room takes a while to import
+        from nanobot_transcript.topics.group_talk import GroupTalk  # slow to import
 
         return GroupTalk(store)
 
@@ -53,7 +53,7 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
 
 
 def service_from(settings: "Settings", opening: "Opening") -> MailService:
-    """The service that the settings describe, beside their record."""
+    """The mail service that the settings describe."""
     from nanobot_transcript.settings.hub_address import url_of
 
     chosen = settings.mail

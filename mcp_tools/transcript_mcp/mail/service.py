@@ -1,4 +1,4 @@
-"""Agent Mail as one process serves it: mail and claims, the archiver beside them, images, and the group."""
+"""Agent Mail as a process serves it: mail and claims, with the archiver, images, and notices in the group chat."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -14,50 +14,49 @@ from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.messages import letters
 from transcript_mcp.mail.messages.drafts import CleanDraft, checked
 from transcript_mcp.mail.messages.image_links import has_images
-from transcript_mcp.mail.values import Agent, Draft, Project, Sent
+from transcript_mcp.mail.values import Agent, Draft, ImagePolicy, Project, Sent
 
 if TYPE_CHECKING:
-    from transcript_mcp.mail.messages.images import ImagePolicy, Problem
+    from transcript_mcp.mail.messages.images import Problem
 
 __all__ = ["Announce", "ImageWish", "MailService", "Posted", "ServiceOptions"]
 
 logger = logging.getLogger(__name__)
 
 _COMMIT_WAIT: Final = 10.0
-# A subject is another agent's words: in a group it must not call people, as <at id="all"> does.
+# A subject is another agent's words: in a group it must not mention people, as <at id="all"> does.
 _UNCALLED: Final = str.maketrans("<>@", "‹›\N{FULLWIDTH COMMERCIAL AT}")
 
 Announce = Callable[[str, str], object]
-"""Puts a text into a group chat: (text, idempotency key)."""
+"""Posts a text in a group chat: (text, idempotency key)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """``archiving``: whether a process carries mail into git; ``sync``: whether senders wait for it.
-
-    ``image_policy`` and ``inline_max_bytes`` hold where a message does not say otherwise. ``hub`` is the address of the
-    hub that serves the mail, for guards that cannot read it themselves.
+    """``archiving``: whether this process archives mail in git; ``sync``: whether senders wait for the commit.
+    ``image_policy`` and ``inline_max_bytes`` are defaults for messages. ``hub`` is the address of the hub that serves
+    the mail, for guards that cannot read the database themselves.
     """
 
     archiving: bool = True
     sync: bool = False
-    image_policy: "ImagePolicy" = "auto"
+    image_policy: ImagePolicy = "auto"
     inline_max_bytes: int = 64 * 1024
     hub: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageWish:
-    """What to do with the images of a message; None for what the settings say."""
+    """How to handle the images of a message; None means the settings' default."""
 
     convert: bool = True
-    policy: "ImagePolicy | None" = None
+    policy: ImagePolicy | None = None
     inline_max_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A message that was accepted, the images that were not taken, and its commit where the sender waits for one."""
+    """A message that was accepted, the images that were not stored, and its commit if the sender waits for one."""
 
     sent: Sent
     problems: Sequence["Problem"] = ()
@@ -65,7 +64,7 @@ class Posted:
 
 
 class MailService:
-    """What tools and commands use. For any thread; ``close`` ends the archiver."""
+    """Mail, claims and archiver for tools and commands. Safe for any thread; ``close`` ends the archiver."""
 
     def __init__(
         self, mail: AgentMail, options: ServiceOptions | None = None, *, announce: Announce | None = None
@@ -76,7 +75,7 @@ class MailService:
         self._announce: Announce | None = announce
         self._archiver: ArchiverProcess | None = ArchiverProcess(mail.places) if self.options.archiving else None
         if mail.database.identity() is not None:
-            self._archive()  # what an earlier process could not finish
+            self._archive()  # finishes what an earlier process left
 
     def send(self, project: str, sender: Agent, draft: Draft, images: ImageWish) -> Posted:
         """Send a message. Raises what ``AgentMail.send`` raises."""
@@ -97,7 +96,7 @@ class MailService:
         return self._posted(self.mail.reply(sender, message_id, drawn), drawn, sender, problems)
 
     def archived(self, job: int | None) -> str | None:
-        """Let the archiver know of a job; its commit where callers wait for it, else None."""
+        """Wake the archiver for a job. Returns its commit if callers wait for it, else None."""
         if job is None:
             return None
         self._archive()
@@ -107,7 +106,7 @@ class MailService:
         return wait_for(self.mail.reader, job, _COMMIT_WAIT, pause_at_most=pause) or None
 
     def close(self) -> None:
-        """End the archiver, which finishes what waits, and release the database."""
+        """End the archiver, which first finishes waiting jobs, and close the database."""
         if self._archiver is not None:
             self._archiver.close()
         self.mail.close()
@@ -117,7 +116,7 @@ class MailService:
             self._archiver.start()
 
     def _look(self, draft: Draft, find: Callable[[Sql, CleanDraft], object], *, is_reply: bool) -> None:
-        """Refuse a message that would be refused later, before a picture of it is written."""
+        """Check a message before its pictures are written, so that a refused message leaves no files."""
         clean = checked(replace(draft, body=""), self.mail.options, is_reply=is_reply)
         self.mail.reader.read(lambda db: find(db, clean), None)
 
@@ -129,7 +128,7 @@ class MailService:
         most = self.options.inline_max_bytes if images.inline_max_bytes is None else images.inline_max_bytes
         converted = convert(draft.body, folder, repo, policy, most)
         if len(converted.body_md.encode("utf-8", "surrogatepass")) > self.mail.options.max_body:
-            converted = convert(draft.body, folder, repo, "file")  # small pictures, but many
+            converted = convert(draft.body, folder, repo, "file")  # many small pictures made it too long
         drawn = replace(
             draft,
             body=converted.body_md,
@@ -143,7 +142,7 @@ class MailService:
         commit = self.archived(sent.job)
         if self._announce is not None and not sent.repeated and (draft.importance == "urgent" or draft.ack_required):
             self._tell(self._announce, sent, draft, sender)
-        # Of a message that was sent before, it is told how it went then.
+        # A repeated message returns its first result, whose problems are not known any more.
         return Posted(sent, () if sent.repeated else problems, commit)
 
     def _tell(self, announce: Announce, sent: Sent, draft: Draft, sender: Agent) -> None:
@@ -156,7 +155,7 @@ class MailService:
         try:
             announce(text, f"agent mail {sent.id}")
         except TranscriptError as error:  # the mail itself is delivered
-            logger.warning("%s could not be announced: %s %s", sent.id, error, error.hint)
+            logger.warning("Message %s could not be announced in the group: %s %s", sent.id, error, error.hint)
 
 
 def _has_pictures(draft: Draft, images: ImageWish) -> bool:

@@ -1,4 +1,4 @@
-"""Where mail lies: the database, and in each project's repository the files that people read.
+"""Layout of the mail store: the database, and in each project's git repository the files that people read.
 
     <store>/mail.sqlite3
     <store>/guards.json
@@ -11,8 +11,8 @@
         claims/<sha1 of the path>[.<holder>].json
         attachments/<first two>/<sha1>.webp
 
-Folders of a day (``shard="day"``) keep a commit cheap when a month has tens of thousands of messages: git writes a
-folder anew for each change in it. Readers find both.
+One folder per day (``shard="day"``) keeps commits cheap when a month has tens of thousands of messages: git rewrites a
+folder's tree object for each change in it. Readers find both layouts.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from nanobot_transcript.sql.contract import Schema, Sql, SqliteText
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.mail.search.spaced import spaced
+from transcript_mcp.mail.search.index_text import spaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,58 +43,58 @@ _GLANCE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class MailStore:
-    """The root folder of all projects. The tables lie on a ``shelf``, by default in a file of that folder."""
+    """The root folder of all projects. The tables are on a ``shelf``, by default in a file of that folder."""
 
     root: Path
     shelf: Shelf | None = None
 
     @staticmethod
     def on(shelf: Shelf) -> "MailStore":
-        """The one on a shelf."""
+        """The mail store on a shelf."""
         return MailStore(shelf.folder, shelf)
 
     @property
     def tables(self) -> Shelf:
-        """Where the tables lie."""
+        """The shelf that has the tables."""
         return self.shelf or Shelf(self.root)
 
     def opened(self, busy: float) -> "Database":
-        """The tables; ``busy`` bounds (seconds) the wait for another process's transaction."""
+        """Open the tables; ``busy`` limits (seconds) the wait for another process's transaction."""
         return self.tables.database("mail", SCHEMA, file=self.database.name, lock=self.lock, busy=busy)
 
     @property
     def is_begun(self) -> bool:
-        """Whether there are tables. Raises StoreError kinds."""
+        """Whether the tables exist. Raises StoreError kinds."""
         return self.opened(_GLANCE).identity() is not None
 
     @property
     def where(self) -> str:
-        """Where the tables lie, for a person."""
+        """The location of the tables, in words for people."""
         return self.tables.where(self.database.name)
 
     @property
     def clock(self) -> "Callable[[], float]":
-        """Seconds since 1970, the same for all who share the tables."""
+        """Returns seconds since 1970, the same for all processes that share the tables."""
         return self.tables.clock
 
     @property
     def database(self) -> Path:
-        """The SQLite file of the tables that lie in this folder."""
+        """The SQLite file with the tables, where they are in this folder."""
         return self.root / "mail.sqlite3"
 
     @property
     def lock(self) -> Path:
-        """Held while that is made or migrated."""
+        """Lock file for creating and migrating the database."""
         return self.root / "mail.lock"
 
     @property
     def archiver_lock(self) -> Path:
-        """Held by the one process that writes to git."""
+        """Lock file of the one process that writes to git."""
         return self.root / "archiver.lock"
 
     @property
     def guards(self) -> Path:
-        """Where guards stand; no guard reads it."""
+        """The list of installed guards; guards themselves do not read it."""
         return self.root / "guards.json"
 
     def repo(self, slug: str) -> Path:
@@ -103,13 +103,13 @@ class MailStore:
 
     @staticmethod
     def of(settings: "Settings", opening: "Opening") -> "MailStore":
-        """The one that the settings describe: its tables lie where their record does, if that is a database."""
+        """The mail store of the settings: if their record is in a database, the tables are there, too."""
         return MailStore.on(opening.shelf(settings.mail.store))
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Paths inside a project's repository, with ``/``. Times are seconds since 1970; folders are of UTC days."""
+    """Paths inside a project's repository, with ``/``. Times are seconds since 1970; folders are named by UTC dates."""
 
     shard: Shard = "day"
 
@@ -127,7 +127,7 @@ class Archive:
 
     @staticmethod
     def profile(agent: str) -> str:
-        """Who an agent is."""
+        """An agent's profile."""
         return f"agents/{agent}/profile.json"
 
     @staticmethod
@@ -137,7 +137,7 @@ class Archive:
 
     @staticmethod
     def claim(path: str, holder: str | None = None) -> str:
-        """A claim on a path or pattern; ``holder`` for whoever comes beside the first one."""
+        """A claim on a path or pattern; ``holder`` is given for every holder but the first."""
         digest = hashlib.sha1(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
         return f"{CLAIMS}{digest}{f'.{holder}' if holder else ''}.json"
 
@@ -154,8 +154,8 @@ CREATE TABLE projects (
     meta TEXT NOT NULL DEFAULT '{}'
 )
 """
-# An entry of PostgreSQL's usual indexes has at most 2,700 bytes; a key may have 4,000. One writes at a time, and looks
-# before whether there is such a project.
+# PostgreSQL's B-tree index entries have at most 2,700 bytes; a key may have 4,000. Uniqueness holds without the index:
+# only one transaction writes at a time, and it first checks whether the project exists.
 _PROJECTS: Final = SqliteText(_PROJECTS_BY_KEY, _PROJECTS_BY_KEY.replace(" UNIQUE", "", 1))
 _AGENTS: Final = """
 CREATE TABLE agents (
@@ -175,7 +175,7 @@ CREATE TABLE agents (
 # a folder on some disks.
 _AGENT_NAMES: Final = "CREATE UNIQUE INDEX agents_by_name ON agents (project_id, folded)"
 _AGENTS_ANYWHERE: Final = "CREATE INDEX agents_anywhere ON agents (name)"
-# Who has mail or claims in a project without being at home there: in a project a name means one agent, for good.
+# Agents with mail or claims in a project that is not their home: within a project a name means one agent, for good.
 _GUESTS: Final = """
 CREATE TABLE guests (
     project_id INTEGER NOT NULL REFERENCES projects (id),
@@ -186,9 +186,9 @@ CREATE TABLE guests (
 ) WITHOUT ROWID
 """
 _GUEST_PLACES: Final = "CREATE INDEX guest_places ON guests (agent_id)"
-# ``thread_id`` is what the sender gave, or the id of the message that a conversation began with. ``recipients_json``
-# has the names of ``to`` and ``cc`` in the sender's order. A long body stands last, so that SQLite need not walk
-# through its pages for the other columns.
+# ``thread_id`` is what the sender gave, or the id of the conversation's first message. ``recipients_json`` has the
+# names of ``to`` and ``cc`` in the sender's order. The body is last, because SQLite stores long values in a chain of
+# overflow pages that it would have to walk through to reach columns after it.
 _MESSAGES: Final = """
 CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -214,8 +214,8 @@ _ONCE: Final = (
 )
 _THREADS: Final = "CREATE INDEX messages_by_thread ON messages (thread_id, project_id, seq)"
 _SENT: Final = "CREATE INDEX messages_by_sender ON messages (sender_id, seq)"
-# ``seq`` and ``urgent`` (high or urgent) are the message's: an inbox finds the newest that count by an index alone,
-# however much else there is in it.
+# ``seq`` and ``urgent`` (high or urgent) repeat the message's values, so that an inbox finds its newest unread or
+# urgent messages by an index alone, however many others it has.
 _RECIPIENTS: Final = """
 CREATE TABLE message_recipients (
     message_id TEXT NOT NULL REFERENCES messages (id),
@@ -235,7 +235,7 @@ _URGENT: Final = "CREATE INDEX recipients_urgent ON message_recipients (agent_id
 _URGENT_UNREAD: Final = (
     "CREATE INDEX recipients_urgent_unread ON message_recipients (agent_id, seq) WHERE urgent = 1 AND read_ts IS NULL"
 )
-# ``beside`` says that somebody else held the same path when this claim began: its file is named after its holder, too.
+# ``beside``: another agent held the same path when this claim began, so its file's name includes the holder.
 _CLAIMS: Final = """
 CREATE TABLE claims (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -252,9 +252,10 @@ CREATE TABLE claims (
 )
 """
 _ACTIVE: Final = "CREATE INDEX claims_active ON claims (project_id, expires_ts) WHERE released_ts IS NULL"
-# The index holds the words of messages with Chinese, Japanese and Korean characters apart (see ``spacing``), and the
-# project as a word, so that a search in a small project does not walk through the hits of a large one. Beginnings of
-# two letters have an index of their own: without it `mi*` gathers the hits of every word that begins so.
+# The index has the words of messages, with Chinese, Japanese and Korean characters separated (see ``spaced``), and the
+# project as a word, so that a search in a small project does not walk through the hits of a large one. ``prefix='2'``
+# adds an index of two-letter prefixes: without it `mi*` merges the hits of every word with that prefix. ``content=''``
+# stores no second copy of the texts; FTS5 then needs the old values to delete a row, as the triggers below give them.
 _SEARCH: Final = (
     "CREATE VIRTUAL TABLE fts_messages USING fts5(subject, body_md, project, content='',"
     " tokenize='unicode61 remove_diacritics 2', prefix='2')"
@@ -278,8 +279,8 @@ CREATE TRIGGER messages_updated AFTER UPDATE OF subject, body_md, project_id ON 
     INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
 END
 """)
-# What the archive still has to be told: ``payload`` is a JSON document (see ``jobs``). A job that is done keeps its
-# row for a while, without payload, so that whoever waits for it learns the commit.
+# Changes that are still to be archived: ``payload`` is a JSON document (see ``jobs``). A finished job keeps its row for
+# a while, without payload, so that a sender that waits for it gets the commit.
 _JOBS: Final = """
 CREATE TABLE archive_jobs (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -340,9 +341,9 @@ SCHEMA: Final = Schema(
     set_aside=False,
     mending="Run `nanobot-transcript mail doctor --rebuild`: it makes the database anew from the archive in git.",
 )
-"""The file ``<store>/mail.sqlite3``. A damaged one is not replaced by an empty one: mail would be gone from sight."""
+"""The tables. A damaged database is not replaced by an empty one (``set_aside=False``): all mail would disappear."""
 
 
 def index_messages(db: Sql, behind: int) -> None:
-    """Let new messages be found by their words: all whose numbers are above that one."""
+    """Add all messages with numbers above ``behind`` to the full-text index."""
     db.index("fts_messages", _TEXTS, (behind,))

@@ -1,6 +1,5 @@
-"""The tools for agents and mail as clients see them: names, descriptions, bounds.
-
-What they do stands in the modules beside; the tools for claims and the guard are in ``claim_tools``.
+"""The MCP tools for agents and messages: names, descriptions and limits as clients see them.
+The tools for claims and the guard are in ``claims.tools``.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,10 +24,10 @@ __all__ = ["MailTools", "ranked"]
 
 
 class MailTools:
-    """One method per tool; ``offer`` registers them. ``groups`` gives the group transcripts when they are needed."""
+    """One method per tool; ``offer`` registers them all. ``groups`` opens the group transcripts when needed."""
 
     def __init__(self, service: MailService, groups: "Callable[[], GroupTalk]", told: Callable[[str], None]) -> None:
-        """``told`` is called with the URI of a resource that has changed."""
+        """``told`` is called with the URI of each resource that changes."""
         self._service = service
         self._mail = service.mail
         self._groups = groups
@@ -315,7 +314,6 @@ class MailTools:
 
     def _ranked(self, agent: Agent, query: InboxQuery, chat: str) -> dict[str, Any]:
         from nanobot_transcript.topics.ties import spoken
-        from transcript_mcp.mail.tools import ranked
 
         said = spoken(self._groups().recent(chat))
         looked_at = self._mail.inbox(agent, replace(query, include_bodies=True, limit=given.MOST))
@@ -333,9 +331,8 @@ def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, An
 
 
 def ranked(deliveries: Sequence[Delivery], said: Sequence[str]) -> list[tuple[Delivery, Fit | None]]:
-    """Messages with how they fit to what was said: those that do come first, the best of them at the top.
-
-    The deliveries come with their bodies, the newest first; what does not fit keeps that order.
+    """Messages with how well they fit what was said in a chat: the best first, those that do not fit at the end.
+    The deliveries must have their bodies and be sorted newest first; messages that do not fit keep that order.
     """
     candidates = [TitledText(each.letter.subject, each.letter.body or "", each.letter.id) for each in deliveries]
     found = list(zip(deliveries, fits(candidates, said), strict=True))

@@ -1,4 +1,4 @@
-"""What goes into Agent Mail and what comes out of it. Times are seconds since 1970, to the millisecond."""
+"""Values of Agent Mail: options, agents, messages, receipts. Times are seconds since 1970, to the millisecond."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,12 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 from transcript_mcp.mail.store import Shard
 
 __all__ = [
+    "END_OF_TIME",
     "IMPORTANCES",
     "Agent",
     "Delivery",
     "Draft",
+    "ImagePolicy",
     "Importance",
     "InboxQuery",
     "Kind",
@@ -30,14 +32,16 @@ __all__ = [
 Importance: TypeAlias = Literal["low", "normal", "high", "urgent"]
 IMPORTANCES: Final[tuple[Importance, ...]] = ("low", "normal", "high", "urgent")
 Kind: TypeAlias = Literal["to", "cc", "bcc"]
+ImagePolicy: TypeAlias = Literal["auto", "file", "inline"]
+END_OF_TIME: Final = 2.0**53
+"""Seconds since 1970, later than any time that is ever stored."""
 
 _T = TypeVar("_T")
 
 
 class LetterPage(list[_T]):
-    """Some of a long list, from its beginning or from where an earlier page ended.
-
-    ``more`` is how many come behind, ``before`` what to pass to read on with them; None where nothing comes.
+    """One page of a long list, from its beginning or from where an earlier page ended.
+    ``more`` is how many come after it; pass ``before`` to continue with them (None when there are none).
     """
 
     __slots__ = ("before", "more")
@@ -50,11 +54,10 @@ class LetterPage(list[_T]):
 
 @dataclass(frozen=True, slots=True)
 class MailOptions:
-    """What can be set.
-
+    """Options of the mail.
     With ``require_agent_token`` nobody sends, reads or releases as an agent without the token that was given at its
-    registration. ``shard`` says how finely the archive's folders are cut. ``max_body`` is in bytes of UTF-8;
-    ``active_within`` (seconds) is how long after its last action an agent counts as active; ``busy`` bounds (seconds)
+    registration. ``shard``: one folder per day or per month in the archive. ``max_body`` is in bytes of UTF-8;
+    ``active_within`` (seconds) is how long after its last action an agent counts as active; ``busy`` limits (seconds)
     the wait for another process's transaction.
     """
 
@@ -68,7 +71,7 @@ class MailOptions:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What agents share: usually a code base, with its absolute path as ``key``. ``slug`` names its folder."""
+    """What agents work on together: usually a code base, with its absolute path as ``key``. ``slug`` is its folder."""
 
     id: int
     key: str
@@ -78,7 +81,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Somebody who sends and receives mail. ``project`` is the key of its home, ``project_id`` and ``id`` are rows."""
+    """A sender and recipient of mail. ``project`` is its home project's key, ``project_id`` and ``id`` are rows."""
 
     id: int
     project_id: int
@@ -93,9 +96,8 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """An agent after its registration. ``token`` is given once, when the agent is new; None for one that was known.
-
-    ``job`` is the number of the archive's job, None when nothing had to be archived.
+    """The result of a registration. ``token`` is given only once, for a new agent; None for a known one.
+    ``job`` is the number of the archive job, None when nothing had to be archived.
     """
 
     agent: Agent
@@ -105,13 +107,13 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message that is about to be sent.
+    """A message to be sent.
 
-    A reply may leave out ``to`` (whom it answers), ``subject`` (``Re:`` and that of the original) and ``thread_id``.
-    With ``reply_all`` it also goes to all who are named in the original, but to the sender.
-    ``original_body`` is what the sender wrote when ``body`` was changed since (images, quotes): by it an
-    ``idempotency_key`` knows whether it is the same message. ``attachments`` are JSON objects as the archive shows
-    them; ``present`` are files in the repository's folder that belong to the message.
+    A reply may omit ``to`` (default: the original's author), ``subject`` (``Re:`` and the original's) and
+    ``thread_id``. With ``reply_all`` it also goes to everyone named in the original except the sender.
+    ``original_body`` is what the sender wrote, if ``body`` was changed since (images, quotes): an ``idempotency_key``
+    compares it. ``attachments`` are JSON objects as in the archive; ``present`` are files already in the repository
+    that belong to the message.
     """
 
     subject: str = ""
@@ -131,10 +133,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message that was accepted: it is in the recipients' inboxes.
-
-    ``recipients`` are the names by kind. ``repeated`` says that it had been accepted before, under the same key.
-    ``job`` is the number of an archive's job: when it is done, the message is in git.
+    """A message that was accepted and is in the recipients' inboxes.
+    ``recipients`` are the names by kind. ``repeated``: it had been accepted before, under the same idempotency key.
+    ``job`` is the number of the archive job: when that is done, the message is in git.
     """
 
     id: str
@@ -150,7 +151,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message as all may see it. ``body`` is None where bodies were not asked for, or ``left_out`` of the answer."""
+    """A message as everyone may see it. ``body`` is None where it was not asked for, or ``left_out`` for its size."""
 
     id: str
     project: str
@@ -170,7 +171,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message in somebody's inbox: how it came there, when it was read and acknowledged."""
+    """A message in an inbox: as what kind of recipient, and when it was read and acknowledged."""
 
     letter: Letter
     kind: Kind
@@ -180,9 +181,8 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class InboxQuery:
-    """Which messages of an inbox: only those sent after ``since_ts``, of high or urgent importance, not yet read.
-
-    ``before`` is the id of a message: only what was accepted before it.
+    """Selects messages of an inbox: sent after ``since_ts``, of high or urgent importance, not yet read.
+    ``before`` is a message's id: only messages accepted before it.
     """
 
     since_ts: float | None = None
@@ -195,7 +195,7 @@ class InboxQuery:
 
 @dataclass(frozen=True, slots=True)
 class LetterThread:
-    """A conversation in a project, the oldest message first; ``more`` older ones are not among ``letters``."""
+    """A conversation in a project, the oldest message first; ``more`` counts older ones that ``letters`` lacks."""
 
     id: str
     project: str
@@ -204,15 +204,14 @@ class LetterThread:
 
     @property
     def before(self) -> str | None:
-        """What to pass to read on with the older ones; None where there are none."""
+        """Pass this to continue with older messages; None when there are none."""
         return self.letters[0].id if self.more else None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadReceipt:
-    """When a recipient read and acknowledged a message. ``job`` is what carries it into git, if anything does.
-
-    ``changed`` is False when that had been known before.
+    """When a recipient read and acknowledged a message. ``job`` is the number of the archive job, if there is one.
+    ``changed`` is False when nothing new was recorded.
     """
 
     message_id: str
@@ -224,7 +223,7 @@ class ReadReceipt:
 
 
 def to_the_millisecond(seconds: float) -> float:
-    """The time as it is kept, so that it is the same after a way through a file."""
+    """The time as it is stored: a value that survives writing to a file and reading back."""
     return round(seconds, 3)
 
 

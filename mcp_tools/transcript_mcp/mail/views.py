@@ -1,4 +1,4 @@
-"""How Agent Mail looks to clients: plain values that become JSON, without what is empty."""
+"""Agent Mail's answers to clients: plain values that become JSON, without empty entries."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -56,7 +56,7 @@ _LEFT_OUT: Final = "This answer is full. Ask for fewer messages at a time, or re
 
 
 def shown_agent(agent: "Agent") -> dict[str, Any]:
-    """A profile."""
+    """An agent's profile."""
     return {
         "name": agent.name,
         "project": agent.project,
@@ -69,22 +69,22 @@ def shown_agent(agent: "Agent") -> dict[str, Any]:
 
 
 def shown_more(page: "LetterPage[Any] | LetterThread") -> dict[str, Any]:
-    """What an answer says of what it does not hold: nothing when it holds all."""
+    """The entries of an answer about what it left out; empty when it is complete."""
     return {"more": page.more, "before": page.before, "notes": [told_more(page)]} if page.more else {}
 
 
 def told_more(page: "LetterPage[Any] | LetterThread") -> str:
-    """The same as a sentence; empty when it holds all."""
+    """The same as a sentence; empty when the answer is complete."""
     return f'{many(page.more)} more. To read on, call again with before="{page.before}".' if page.more else ""
 
 
 def many(count: int) -> str:
-    """How many more, in words; it is not counted any further than ``COUNTED``."""
+    """A count in words; counting stops at ``COUNTED``."""
     return f"{'At least ' if count >= COUNTED else ''}{count:,}"
 
 
 def shown_ranked_more(looked_at: "LetterPage[Delivery]", shown: int) -> dict[str, Any]:
-    """The same for the best ``shown`` of the messages that were ranked."""
+    """``shown_more`` for an answer with the best ``shown`` of the ranked messages."""
     if shown == len(looked_at):
         return shown_more(looked_at)
     more = looked_at.more + len(looked_at) - shown
@@ -95,7 +95,7 @@ def shown_ranked_more(looked_at: "LetterPage[Delivery]", shown: int) -> dict[str
 
 
 def shown_session_more(unread: "LetterPage[Delivery]", claims: "LetterPage[FileClaim]") -> dict[str, Any]:
-    """What the answer to a new session does not hold: nothing when it holds all."""
+    """The entries of a new session's answer about what it left out; empty when it is complete."""
     told = [
         (unread, "more_unread", "unread: check_my_messages with unread_only=true and"),
         (claims, "more_claims", "claims: list_claims with"),
@@ -105,7 +105,7 @@ def shown_session_more(unread: "LetterPage[Delivery]", claims: "LetterPage[FileC
 
 
 def shown_overdue(owed: "LetterPage[Overdue]", awaited: "LetterPage[Overdue]") -> dict[str, Any]:
-    """Acknowledgements that somebody owes, and those that others owe."""
+    """Acknowledgements that an agent owes others, and those that others owe it."""
     shown: dict[str, Any] = {
         "to_acknowledge": [shown_letter(each.letter) for each in owed],
         "not_acknowledged": [shown_letter(each.letter) | {"waiting_for": list(each.waiting_for)} for each in awaited],
@@ -119,7 +119,7 @@ def shown_overdue(owed: "LetterPage[Overdue]", awaited: "LetterPage[Overdue]") -
 
 
 def overdue_places(before: str | None) -> tuple[str | None, str | None]:
-    """Where the two lists of ``shown_overdue`` go on, in what it told to read on."""
+    """Splits the ``before`` of ``shown_overdue`` into the positions of its two lists."""
     if before is None:
         return None, None
     owed, _, awaited = before.partition(".")
@@ -214,7 +214,7 @@ def shown_claim(claim: "FileClaim") -> dict[str, Any]:
 
 
 def shown_claimed(claimed: "Claimed", commit: str | None) -> dict[str, Any]:
-    """What was granted, or what stands against it."""
+    """The granted paths, or the conflicts."""
     conflicts = [
         {
             "path": each.path,
@@ -231,27 +231,27 @@ def shown_claimed(claimed: "Claimed", commit: str | None) -> dict[str, Any]:
 
 
 def shown_extended(extended: "Extended", commit: str | None) -> dict[str, Any]:
-    """Claims that last longer now."""
+    """Claims that were extended."""
     held = {"renewed": list(extended.renewed)} | _filled({"not_held": list(extended.not_held)})
     return held | _until(extended.expires_ts, commit)
 
 
 def shown_released(released: "Released", commit: str | None) -> dict[str, Any]:
-    """Claims that were given back, and what the agent still has."""
+    """Claims that were released, and those that the agent still has."""
     more = {"more_still_held": released.more_still_held} if released.more_still_held else {}
     held = _filled({"not_held": list(released.not_held), "still_held": list(released.still_held)})
     return {"released": list(released.released), **held, **more} | _filled({"commit": commit})
 
 
 def shown_guard(made: "Installed") -> dict[str, Any]:
-    """A guard that stands."""
+    """An installed guard."""
     note = made.note or (_TOKEN_NOTE if made.hub and not made.token_file else "")
     more = {"earlier_hook": made.earlier, "hub": made.hub, "token_file": made.token_file, "note": note}
     return {"hook": made.hook, "projects": list(made.projects), **{name: each for name, each in more.items() if each}}
 
 
 def shown_guard_removed(gone: "Uninstalled") -> dict[str, Any]:
-    """What became of a guard."""
+    """The result of removing a guard."""
     return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
 
 
@@ -265,15 +265,15 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims_uri(project_key: str) -> str:
-    """The claims of a project."""
+    """The URI of a project's claims."""
     return f"resource://claims/{quote(project_key, safe='/')}"
 
 
 def inbox_uri(agent: str) -> str:
-    """The inbox of an agent."""
+    """The URI of an agent's inbox."""
     return f"resource://inbox/{agent}"
 
 
 def inbox_uris(sent: "Sent") -> list[str]:
-    """The inboxes that a message came to."""
+    """The URIs of the inboxes that received a message."""
     return [inbox_uri(name) for names in sent.recipients.values() for name in names]

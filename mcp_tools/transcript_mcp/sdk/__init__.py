@@ -1,4 +1,4 @@
-"""Building MCP servers without touching an SDK: the one room that knows it, 1.x and 2.x alike.
+"""MCP servers from plain functions. The only room that imports the MCP SDK, 1.x or 2.x.
 
     from transcript_mcp.sdk import Server, serve_stdio
 
@@ -6,21 +6,14 @@
     server.tool(now, read_only=True)
     asyncio.run(serve_stdio(server))
 
-Importing this imports neither SDK nor HTTP server; serving does.
+Importing this package imports neither the SDK nor an HTTP server; serving does.
 """
 
 from transcript_mcp.sdk.calls import CALLER
 from transcript_mcp.sdk.content import Audio, Content, Embedded, Image, Link, Message, Result, Text
-from transcript_mcp.sdk.context import Context, Elicited, LogLevel
+from transcript_mcp.sdk.context import Context, Elicited
 from transcript_mcp.sdk.http import HttpApp, http_app
-from transcript_mcp.sdk.server import (
-    RegisteredPrompt,
-    RegisteredResource,
-    RegisteredTemplate,
-    RegisteredTool,
-    Server,
-    merged,
-)
+from transcript_mcp.sdk.server import Server, merged
 from transcript_mcp.sdk.stdio import serve_stdio
 from transcript_mcp.sdk.watch import Kind, Watch, WorkOutcome
 
@@ -35,12 +28,7 @@ __all__ = [
     "Image",
     "Kind",
     "Link",
-    "LogLevel",
     "Message",
-    "RegisteredPrompt",
-    "RegisteredResource",
-    "RegisteredTemplate",
-    "RegisteredTool",
     "Result",
     "Server",
     "Text",

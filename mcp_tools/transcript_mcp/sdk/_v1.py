@@ -1,4 +1,6 @@
-"""SDK 1.26 to 1.30. The requests come as its typed objects; the answers leave as plain ones, past its own checks."""
+"""The backend for SDK 1.26 to 1.30. Requests arrive as its typed objects; answers are plain dicts that bypass its
+checks.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -47,12 +49,12 @@ _REQUESTS: dict[str, type] = {
 }
 
 _WITHDRAWING: Final = 2.0
-"""Seconds that telling a client may take that its person's answer is not needed any more."""
+"""Seconds that it may take to tell a client that its person's answer is not needed any more."""
 
 
 @dataclass
 class _Connection:
-    """The SDK makes one for each client, before anything is known of it."""
+    """One client. The SDK makes it (as its lifespan context) before the client has introduced itself."""
 
     server: Server
     peer: Peer | None = None
@@ -134,7 +136,7 @@ class _V1Call(ClientRequest):
 
 
 class _Asking:
-    """One question to the client's person, which can be taken back."""
+    """One question to the client's person that can be withdrawn."""
 
     _open: ClassVar[set[asyncio.Task[types.ElicitResult]]] = set()
 
@@ -151,14 +153,14 @@ class _Asking:
             if self._id is None:
                 asking.cancel()
                 raise
-            # The SDK would take a late answer for an error and tell the client so: it is still waited for.
+            # Keep waiting: the SDK would take a late answer for an unknown one and report an error to the client.
             self._open.add(asking)
             asking.add_done_callback(self._forget)
             await self._withdraw(self._id)
             raise
 
     async def _ask(self, message: str, schema: dict[str, Any]) -> types.ElicitResult:
-        self._id = self._session._request_id  # what the request gets now; the SDK shows it nowhere
+        self._id = self._session._request_id  # the id of the next request; the SDK has no public way to learn it
         return await self._session.elicit(message, schema, self._during)
 
     async def _withdraw(self, asked: types.RequestId) -> None:
@@ -174,7 +176,7 @@ class _Asking:
     def _forget(cls, asked: "asyncio.Task[types.ElicitResult]") -> None:
         cls._open.discard(asked)
         if not asked.cancelled():
-            asked.exception()
+            asked.exception()  # retrieved, or asyncio logs "Task exception was never retrieved"
 
 
 class _LowServer(LowServer[_Connection, Any]):
@@ -190,6 +192,7 @@ class _LowServer(LowServer[_Connection, Any]):
                 wire = await answer(request.params, _V1Call(server, self.request_context))
             except ProtocolError as error:
                 raise McpError(types.ErrorData(code=error.code, message=str(error), data=error.data)) from None
+            # EmptyResult accepts any fields, so the SDK does not check the answer again by its own models.
             return types.ServerResult(types.EmptyResult(**wire))
 
         self.request_handlers[kind] = handle

@@ -1,7 +1,7 @@
-"""What the session managers of SDK 1.26 to 1.28 lack of that of 1.29.
+"""Adds to the session managers of SDK 1.26 to 1.28 what that of 1.29 has.
 
-A session belongs to whoever opened it, ends when nothing is heard of it, and a body has a largest size. A call without
-a session ends when it is cancelled.
+A session can be used only by the caller who opened it, and ends when it is idle; bodies have a size limit. A call
+without a session ends when it is cancelled.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class _Session:
 
 
 class OlderManager:
-    """A session manager around that of the SDK."""
+    """Wraps the SDK's session manager."""
 
     def __init__(self, make: Callable[[], StreamableHTTPSessionManager], options: HttpOptions) -> None:
         self._make = make
@@ -42,7 +42,7 @@ class OlderManager:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Sessions live inside of this; once only."""
+        """Sessions live inside this block. Can be entered once, as in the SDK."""
         async with self._manager.run():
             try:
                 yield
@@ -61,7 +61,8 @@ class OlderManager:
         arriving = _Replayed(body, receive) if scope["method"] == "POST" else receive
         named = None if self._options.stateless else Headers(scope=scope).get(_SESSION)
         if self._options.stateless:
-            manager = self._make()  # one of its own: what a cancelled call leaves behind ends with its manager
+            # A manager for each call: these versions leave a cancelled call's tasks running until their manager ends.
+            manager = self._make()
             async with manager.run():
                 await manager.handle_request(scope, arriving, send)
         elif named is None:
@@ -92,7 +93,7 @@ class OlderManager:
     async def _go_on(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         session = self._sessions.get(name)
         if session is None or session.owner != scope.get(CALLER):
-            # As if there were none: who guesses an id is not told that it was right.
+            # The same answer for a foreign session as for none: somebody who guesses ids must not learn of a hit.
             await _refuse(404, "Session not found", scope, receive, send)
             return
         session.in_flight += 1
@@ -108,7 +109,7 @@ class OlderManager:
                 self._rest(name)
 
     def _rest(self, name: str) -> None:
-        """From now on the time counts in which nothing is heard, unless something is still under way."""
+        """Start the idle timer, unless another request of the session is still running."""
         session = self._sessions.get(name)
         if session is not None and not session.in_flight:
             loop = asyncio.get_running_loop()
@@ -121,7 +122,7 @@ class OlderManager:
         ending.add_done_callback(self._endings.discard)
 
     async def _end(self, name: str) -> None:
-        """End it as its client would."""
+        """End a session as its client would, with a DELETE."""
         headers = [(_SESSION.encode(), name.encode()), (b"accept", b"application/json, text/event-stream")]
         scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
         await self._manager.handle_request(scope, _Replayed(b"", _never), _nobody)
@@ -129,21 +130,22 @@ class OlderManager:
 
     def _forget(self, name: str) -> None:
         self._sessions.pop(name, None)
-        self._manager._server_instances.pop(name, None)  # pyright: ignore[reportPrivateUsage] -- kept for good else
+        # These versions never drop an ended session by themselves.
+        self._manager._server_instances.pop(name, None)  # pyright: ignore[reportPrivateUsage]
 
 
+@dataclass(eq=False)
 class _Replayed:
-    """A body that was read already, then whatever else comes."""
+    """An ASGI ``receive`` that repeats a body that was already read, then passes on what follows."""
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
+    body: bytes | None
+    receive: Receive
 
     async def __call__(self) -> Any:
-        body, self._body = self._body, None
+        body, self.body = self.body, None
         if body is not None:
             return {"type": "http.request", "body": body, "more_body": False}
-        return await self._receive()
+        return await self.receive()
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""SDK 2.x: the handshake of the older protocols, and 2026-07-28, where each request stands for itself."""
+"""The backend for SDK 2.x: protocols with a handshake, and 2026-07-28, which has none and no sessions."""
 
 import json
 from functools import partial
@@ -58,13 +58,13 @@ _NEWER: dict[str, dict[str, Any]] = {
     else {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     for method in _PARAMS
 }
-"""What results of 2026-07-28 have beside those of earlier protocols. Nothing may be kept: it can change any time."""
+"""Fields that results of 2026-07-28 have in addition. Clients must not cache: the offer can change at any time."""
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class _V2Call(ClientRequest):
-    """A request by handshake; the client can be asked in between."""
+    """A request of a client that shook hands; the server can send requests to the client meanwhile."""
 
     def __init__(self, server: Server, request: ServerRequestContext[Any, Any], peer: Peer | None) -> None:
         super().__init__(server, peer, getattr(request.request, "scope", None))
@@ -121,7 +121,7 @@ class _V2Call(ClientRequest):
 
 
 class _ModernCall(_V2Call):
-    """A request that stands for itself: a question to the client ends it, the answer comes with its repetition."""
+    """A request of 2026-07-28. A question to the client ends the request; the client repeats it with the answer."""
 
     def __init__(self, server: Server, request: ServerRequestContext[Any, Any], params: BaseModel) -> None:
         super().__init__(server, request, None)
@@ -130,7 +130,7 @@ class _ModernCall(_V2Call):
 
     @property
     def can_elicit(self) -> bool:
-        return False  # the question would end the call
+        return False  # a question would end the call, and run the function again
 
     async def log(self, level: LogLevel, text: str) -> None:
         wanted = (self._request.meta or {}).get(types.LOG_LEVEL_META_KEY)
@@ -147,7 +147,9 @@ class _ModernCall(_V2Call):
 
 
 class _Suspended(BaseException):
-    """The function stops here; no handler of ``Exception`` may hold it up."""
+    """Unwinds the function that asked. A BaseException, so that the function's own ``except Exception`` cannot catch
+    it.
+    """
 
     def __init__(self, questions: dict[str, Any], state: str) -> None:
         super().__init__()
@@ -155,9 +157,9 @@ class _Suspended(BaseException):
 
 
 def _answers_so_far(params: BaseModel) -> dict[str, Any]:
-    """All answers to earlier questions: those that came now, and those that the client carried along.
+    """All answers so far: those in this request, and earlier ones, which the client sends back in ``requestState``.
 
-    What is carried along is what this client itself answered, so there is nothing to be gained by changing it.
+    The state is not signed: it only holds what this client answered itself, so changing it gains nothing.
     """
     if not isinstance(params, types.InputResponseRequestParams):
         return {}
@@ -204,7 +206,7 @@ class _LowServer(LowServer[Any]):
         except _Suspended as suspended:
             return suspended.wire
         except ProtocolError as error:
-            # 2026-07-28 has retired the number for what was not found.
+            # 2026-07-28 has no error code for "resource not found" (-32002) any more.
             code = types.INVALID_PARAMS if modern and error.code == NOT_FOUND else error.code
             raise MCPError(code, str(error), error.data) from None
 
@@ -237,8 +239,8 @@ class _LowServer(LowServer[Any]):
 
 
 def _met(server: Server, session: ServerSession) -> Peer:
-    """The client at the other end, the same for all requests of its connection."""
-    connection: Connection = session._connection  # the SDK shows the connection nowhere else
+    """The client of a connection; all requests of the connection share one ``Peer``."""
+    connection: Connection = session._connection  # the SDK has no public way to it
     peer = connection.state.get(_PEER)
     if peer is None:
         peer = connection.state[_PEER] = Peer(server.updates, partial(_tell, connection))

@@ -1,4 +1,4 @@
-"""The seam to the SDK: what `_v1` and `_v2` both are, and which of them fits what is installed."""
+"""The seam to the SDK: the protocol that ``_v1`` and ``_v2`` implement, and the choice by the installed version."""
 
 import importlib
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -33,7 +33,7 @@ class HttpManager(Protocol):
     """The SDK's session manager."""
 
     def run(self) -> AbstractAsyncContextManager[None]:
-        """Sessions live inside of this; once only."""
+        """Sessions live inside this block. Can be entered once."""
         ...
 
     async def handle_request(self, scope: Scope, receive: Receive, send: Send, /) -> None:
@@ -65,25 +65,25 @@ class Backend(Protocol):
         ...
 
     def is_error(self, message: Any) -> bool:
-        """True when a message refuses a request."""
+        """True for an error response."""
         ...
 
     def user(self, caller: str) -> Any:
-        """What the session manager compares to see whether a session belongs to whoever asks."""
+        """The user object that the session manager compares, so that only its owner can use a session."""
         ...
 
     def http_manager(self, dispatch: Dispatch, options: HttpOptions) -> HttpManager:
-        """A session manager that was not started yet."""
+        """A session manager, not started yet."""
         ...
 
 
 @cache
 def generation() -> int:
-    """The first number of the installed SDK's version; imports nothing of it."""
+    """The major version of the installed SDK, without importing it."""
     return int(version("mcp").partition(".")[0])
 
 
 @cache
 def backend() -> Backend:
-    """The module for the installed SDK; imported when something is served, because it is heavy."""
+    """The backend for the installed SDK; imported on first use, because the SDK is slow to import."""
     return importlib.import_module(f"transcript_mcp.sdk._v{generation()}").BACKEND

@@ -1,4 +1,4 @@
-"""One request at work: the part of ``Context`` that is the same on every SDK."""
+"""One running request: the part of ``Context`` that does not depend on the SDK's version."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["CALLER", "RECEIVER", "ClientRequest", "Receiver", "cannot", "reaches"]
 
 CALLER = "nanobot_transcript.caller"
-"""The ASGI scope's key for the ``Caller`` that whoever mounts the app has made sure of."""
+"""Key in the ASGI scope for the ``Caller``, as authenticated by whoever mounts the app."""
 
 RECEIVER = "nanobot_transcript.receiver"
-"""The ASGI scope's key for a ``Receiver``, where whoever mounts the app knows what becomes of an answer."""
+"""Key in the ASGI scope for a ``Receiver``, if whoever mounts the app can tell whether an answer arrives."""
 
 
 class Receiver(Protocol):
-    """Whoever waits for the answer to one request."""
+    """The client that waits for one answer."""
 
     @property
     def is_gone(self) -> bool:
-        """True when it has left."""
+        """True when it has disconnected."""
         ...
 
     def when_answered(self, hook: Callable[[bool], None]) -> None:
-        """Call the hook once: True when what comes next is written to the connection, False when it ends before."""
+        """Call the hook once: with True when the answer is written to the connection, with False if it never is."""
         ...
 
 
@@ -38,9 +38,9 @@ _LEVELS: tuple[str, ...] = get_args(LogLevel)
 
 
 class ClientRequest(ABC):
-    """Made for each request by the backends; what a ``Context`` parameter receives.
+    """Made for each request by the backends; functions receive it as their ``Context`` parameter.
 
-    ``peer`` is None where there is no connection that outlives the request.
+    ``peer`` is None where no connection outlives the request.
     """
 
     def __init__(self, server: Server, peer: Peer | None, scope: Mapping[str, Any] | None) -> None:
@@ -66,7 +66,7 @@ class ClientRequest(ABC):
 
     @abstractmethod
     async def send_log(self, level: LogLevel, text: str) -> None:
-        """Without looking at the level."""
+        """Send a log line, whatever the level."""
 
     @property
     def can_elicit(self) -> bool:
@@ -89,16 +89,16 @@ class ClientRequest(ABC):
         if self.receiver is not None:
             self.receiver.when_answered(hook)
         else:
-            hook(True)  # nobody can tell, so it is taken for granted
+            hook(True)  # over stdio nobody can tell; assume that it arrives
 
 
 def reaches(level: LogLevel, wanted: object) -> bool:
-    """True when a log line of this level is one that the client wants; it may want none."""
+    """True when the client wants log lines of this level; it may want none."""
     return wanted in _LEVELS and _LEVELS.index(level) >= _LEVELS.index(str(wanted))
 
 
 def cannot(what: str) -> ClientCannotError:
-    """The error for a client that lacks an ability."""
+    """The error for a client without a capability."""
     return ClientCannotError(
         f"This client cannot {what} on behalf of a server.",
         hint="Use a client that can, or pass what is needed as an argument.",

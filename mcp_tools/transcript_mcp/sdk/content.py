@@ -1,4 +1,4 @@
-"""What a tool, prompt or resource hands out, and how it looks on the wire.
+"""What tools, prompts and resources return, and its wire format.
 
 A tool may return text, anything that has a JSON form (dict, list, dataclass, pydantic model, msgspec struct), one
 of the classes below, or a list with at least one of them in it. Everything that is not text or one of these classes
@@ -56,7 +56,7 @@ class Audio:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A resource's content itself, text or bytes; what a resource returns to name its own media type."""
+    """The content of a resource, text or bytes. A resource returns it to choose its own media type."""
 
     uri: str
     data: str | bytes
@@ -78,7 +78,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A resource to be read on its own."""
+    """A reference to a resource that the client can read."""
 
     uri: str
     name: str
@@ -102,7 +102,7 @@ _CONTENT = (Text, Image, Audio, Embedded, Link)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool returns that is more than its content: with ``data`` for programs beside it, or an error."""
+    """A tool's content with ``data`` for programs beside it, or content that is an error."""
 
     content: str | Sequence[Content]
     data: Wire | None = None
@@ -144,7 +144,7 @@ def json_text(value: Any) -> str:
     """Compact JSON with all characters as they are. Raises TypeError for what has no JSON form."""
     try:
         return msgspec.json.encode(value, enc_hook=_model).decode()
-    except UnicodeEncodeError:  # half a character (a lone surrogate), which only the standard library writes
+    except UnicodeEncodeError:  # msgspec refuses lone surrogates; the standard library writes them
         return clean(json.dumps(plain(value), ensure_ascii=False, separators=(",", ":")))
 
 
@@ -154,7 +154,7 @@ def plain(value: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """The text with half characters replaced; UTF-8, and so the protocol, cannot carry them."""
+    """The text with lone surrogates replaced; UTF-8, and so the protocol, cannot carry them."""
     try:
         text.encode()
     except UnicodeEncodeError:

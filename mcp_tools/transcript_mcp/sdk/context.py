@@ -1,4 +1,4 @@
-"""What a tool, prompt or resource may ask of the client it works for."""
+"""What a tool, prompt or resource can learn about its client and ask it for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Context(Protocol):
 
     @property
     def who(self) -> Caller | None:
-        """Who asks, as the hub has made sure; None over stdio and where nobody checked."""
+        """The authenticated caller; None over stdio and where nobody checked."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class Context(Protocol):
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the work is; does nothing when the client did not ask for it."""
+        """Report progress; does nothing when the client did not ask for it."""
         ...
 
     async def log(self, level: LogLevel, text: str) -> None:
@@ -48,7 +48,7 @@ class Context(Protocol):
 
     @property
     def can_elicit(self) -> bool:
-        """True when the client says that it can ask its person while the function goes on."""
+        """True when the client can ask its person while the function is running."""
         ...
 
     async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:

@@ -1,7 +1,7 @@
-"""A request that is one whole and wants one whole answer, without a session of the SDK around it: a tool call, a list.
+"""Answers simple requests (a tool call, a list, a ping) without the SDK.
 
-The SDK makes a session, its streams and its tasks for every request, also where nothing of it is kept, and that takes
-longer than a quick tool itself. What such a call is answered is the same.
+Even for a stateless request the SDK sets up a session with streams and tasks, which takes longer than a quick tool. The
+answers here are the same.
 """
 
 from collections.abc import Collection
@@ -20,11 +20,11 @@ __all__ = ["Direct", "is_plain_request", "is_tool_call"]
 _PING: Final = "ping"
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 _DEEPEST: Final = 64
-"""Levels of arguments. The SDK refuses some hundreds; no tool of sense has so many."""
+"""Levels of nested arguments. Deeper ones go to the SDK, which refuses them at some hundreds."""
 
 
 def is_tool_call(message: Any) -> bool:
-    """True for a well-formed ``tools/call`` without anything unusual. All else is for the SDK, errors included."""
+    """True for a well-formed ``tools/call`` with nothing unusual in it. The SDK handles everything else."""
     if not isinstance(message, dict) or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return False
     params = message["params"]
@@ -41,7 +41,7 @@ def is_tool_call(message: Any) -> bool:
 
 
 def is_plain_request(message: Wire, served: Collection[str]) -> bool:
-    """True for a well-formed ``ping``, and for the request of a list that is ``served``, without anything unusual."""
+    """True for a well-formed ``ping``, and for a request without parameters of a list that is ``served``."""
     method = message.get("method")
     return (
         message.keys() - {"params"} == {"jsonrpc", "id", "method"}
@@ -59,14 +59,14 @@ def _is_flat(value: Any, levels: int) -> bool:
 
 
 class Direct:
-    """One server's answers. ``watch`` is told of each tool call."""
+    """One server's answers. ``watch`` hears of each tool call."""
 
     def __init__(self, server: Server, watch: Watch | None = None) -> None:
         self._server = server
         self._dispatch = Dispatch(server, watch)
 
     async def plain(self, message: Wire) -> Wire:
-        """The JSON-RPC answer to what ``is_plain_request``."""
+        """The JSON-RPC answer to a message that ``is_plain_request``."""
         head, method = {"jsonrpc": "2.0", "id": message["id"]}, message["method"]
         if method == _PING:
             return head | {"result": {}}
@@ -79,10 +79,9 @@ class Direct:
     async def answer(
         self, message: Wire, caller: Caller | None, receiver: Receiver | None = None, client: str | None = None
     ) -> Wire:
-        """The JSON-RPC answer to what ``is_tool_call``; ``caller`` is who asks, as the hub made sure of.
+        """The JSON-RPC answer to a message that ``is_tool_call``, for an authenticated ``caller``.
 
-        ``receiver`` is who waits for it, where somebody knows what becomes of the answer; ``client`` is the name of a
-        client that has introduced itself.
+        ``receiver`` can tell whether the answer arrives; ``client`` is the name of a client that introduced itself.
         """
         params, head = message["params"], {"jsonrpc": "2.0", "id": message["id"]}
         call = _DirectCall(self._server, caller, receiver, client)
@@ -98,7 +97,7 @@ def _shown(error: ProtocolError) -> Wire:
 
 
 class _DirectCall(ClientRequest):
-    """A client that hears nothing before the answer."""
+    """A request whose client can receive nothing but the answer."""
 
     def __init__(self, server: Server, caller: Caller | None, receiver: Receiver | None, client: str | None) -> None:
         super().__init__(server, None, None)

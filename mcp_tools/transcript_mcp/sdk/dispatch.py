@@ -1,16 +1,17 @@
-"""Answers requests to a server: everything between "tools/call arrived" and "this object goes back".
+"""Answers requests to a server: everything between an arriving ``tools/call`` and its result.
 
-Takes and gives plain values in the protocol's own spelling, so that both generations of the SDK say the same to the
-byte. An error that is part of the work (a ``TranscriptError``, arguments that do not fit) becomes an answer that the
-client's model can read; ``ProtocolError`` is for requests that make no sense.
+Works with plain values in the protocol's own spelling, so that answers are the same byte for byte on both generations
+of the SDK. An expected error (a ``TranscriptError``, wrong arguments) becomes a result that the client's model can
+read; ``ProtocolError`` is for requests that make no sense.
 """
 
 import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 from nanobot_transcript.errors import TranscriptError
@@ -23,25 +24,28 @@ from transcript_mcp.sdk.signature import ArgumentsError, Signature
 from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS
 from transcript_mcp.sdk.watch import Watch, watched
 
-__all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError", "too_many_subscriptions"]
+__all__ = ["NOT_FOUND", "PARSE_ERROR", "Answer", "Dispatch", "ProtocolError", "too_many_subscriptions"]
 
 _log = logging.getLogger(__name__)
 
 INVALID_PARAMS, INTERNAL_ERROR, NOT_FOUND = -32602, -32603, -32002
+PARSE_ERROR: Final[Wire] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+"""The answer to what is not a JSON-RPC message."""
+
 _MOST_SUGGESTIONS = 100
 _LONGEST_NAME = 128
-"""Characters of a tool's name, as the protocol bounds them."""
+"""Characters of a tool's name that an error repeats; the protocol allows no more."""
 
 
 Answer: TypeAlias = Callable[[Any, ClientRequest], Awaitable[Wire]]
-"""From the SDK's typed parameters, whose attributes have the same names in both generations, to the wire."""
+"""Takes the SDK's typed parameters, whose attributes have the same names in both generations; returns wire values."""
 
 
 _Found: TypeAlias = tuple[RegisteredResource | RegisteredTemplate, dict[str, str]]
 
 
 class ProtocolError(Exception):
-    """A JSON-RPC error: ``code`` as the protocol numbers them, ``str(error)`` for the person, ``data`` for programs."""
+    """A JSON-RPC error: the protocol's ``code``, ``str(error)`` for people, ``data`` for programs."""
 
     def __init__(self, code: int, message: str, data: Wire | None = None) -> None:
         super().__init__(message)
@@ -49,16 +53,16 @@ class ProtocolError(Exception):
         self.data = data
 
 
+@dataclass(eq=False)
 class Dispatch:
-    """One server's answers. Stateless: what belongs to a connection is the ``Peer``."""
+    """One server's answers. Stateless: the state of a connection is in its ``Peer``."""
 
-    def __init__(self, server: Server, watch: Watch | None = None) -> None:
-        self.server = server
-        self._watch = watch
+    server: Server
+    watch: Watch | None = None
 
     @property
     def methods(self) -> dict[str, Answer]:
-        """The protocol's methods that this server serves: what it offers decides."""
+        """The protocol's methods that this server supports, depending on what it offers."""
         served: dict[str, Answer] = {"logging/setLevel": self._set_level}
         if self.server.tools:
             served |= {"tools/list": self._list_tools, "tools/call": self._call_tool}
@@ -113,7 +117,7 @@ class Dispatch:
         return await self.call_tool(params.name, params.arguments, call)
 
     async def admit(self, uri: str, context: Context) -> None:
-        """Whether this client may subscribe to a URI. Raises ProtocolError when it may not."""
+        """Raise ProtocolError unless this client may subscribe to a URI."""
         offered, values = self.server.find(uri) or (None, {})
         if isinstance(offered, RegisteredTemplate):
             try:
@@ -125,9 +129,9 @@ class Dispatch:
                 raise ProtocolError(code, _sentence(error, f"subscribing to {offered.name}")) from None
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None, context: Context) -> Wire:
-        """The result of a tool. Raises ProtocolError for a tool that is not there."""
+        """The result of a tool. Raises ProtocolError for an unknown tool."""
         tool = self.server.tools.get(name)
-        with watched(self._watch, "tool", tool and tool.name) as work:
+        with watched(self.watch, "tool", tool and tool.name) as work:
             if tool is None:
                 work.outcome = "refused"
                 raise ProtocolError(INVALID_PARAMS, _no_such_tool(name, self.server.tools))
@@ -152,7 +156,7 @@ class Dispatch:
     async def _read_resource(self, params: Any, call: ClientRequest) -> Wire:
         uri = str(params.uri)
         found = self.server.find(uri)
-        with watched(self._watch, "resource", _registered(found[0]) if found else None) as work:
+        with watched(self.watch, "resource", _registered(found[0]) if found else None) as work:
             try:
                 offered, values = self._found(uri, found)
                 value = await _run_or_refuse(
@@ -201,7 +205,7 @@ class Dispatch:
 
 
 def too_many_subscriptions() -> ProtocolError:
-    """The error for a client that subscribes to everything."""
+    """The error for a client with too many subscriptions."""
     return ProtocolError(
         INVALID_PARAMS,
         f"A connection may have at most {MOST_SUBSCRIPTIONS} subscriptions. Unsubscribe from something first.",
@@ -209,7 +213,7 @@ def too_many_subscriptions() -> ProtocolError:
 
 
 def _guarded(method: str, answer: Answer) -> Answer:
-    """The same, but what nobody expected is logged here, and the client hears of it by a reference only."""
+    """Wraps ``answer``: unexpected errors are logged, and the client gets only a reference to the log."""
 
     async def guarded(params: Any, call: ClientRequest) -> Wire:
         try:
@@ -252,7 +256,7 @@ async def _run_or_refuse(
     context: Context,
     what: str,
 ) -> Any:
-    """For prompts and resources, whose answers have no place for an error."""
+    """For prompts and resources: their results, unlike a tool's, cannot carry an error."""
     try:
         return await _run(function, signature, arguments, context)
     except Exception as error:  # noqa: BLE001 - logged by _sentence
@@ -260,12 +264,12 @@ async def _run_or_refuse(
 
 
 def _is_expected(error: Exception) -> bool:
-    """True for an error that is part of the work, and whose own sentence the client may read."""
+    """True for errors whose sentence is written for the client."""
     return isinstance(error, (ArgumentsError, TranscriptError))
 
 
 def _sentence(error: Exception, what: str) -> str:
-    """What the client is told. Unexpected errors are logged here and told as a reference only."""
+    """The text that the client gets. Unexpected errors are logged, and the text is a reference to the log."""
     if isinstance(error, ArgumentsError):
         return str(error)
     if isinstance(error, TranscriptError):

@@ -1,7 +1,6 @@
-"""The greeting of a client over stdin, answered without the SDK, whose import is more than half of a start.
+"""Answers a client's ``initialize`` over stdin without the SDK, whose import takes more than half of the start.
 
-What is answered is what SDK 1.x answers; a test holds the two together. Whatever is unusual about a greeting is left to
-the SDK.
+The answer is that of SDK 1.x; a test compares the two. Anything unusual in the request is left to the SDK.
 """
 
 from typing import Any, Final
@@ -12,7 +11,7 @@ from transcript_mcp.sdk.dispatch import Dispatch
 __all__ = ["greeting"]
 
 _PROTOCOLS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Those that every SDK 1.x which fits knows."""
+"""Protocol versions that every supported SDK 1.x knows."""
 
 _ABILITIES: Final = {"roots", "sampling", "elicitation", "tasks", "experimental"}
 _OFFERED: Final[dict[str, tuple[str, Wire]]] = {
@@ -25,7 +24,7 @@ _OFFERED: Final[dict[str, tuple[str, Wire]]] = {
 
 
 def greeting(message: Wire, dispatch: Dispatch) -> Wire | None:
-    """The answer to a client's ``initialize``, None when that is for the SDK."""
+    """The answer to a client's ``initialize``, None when the SDK has to answer."""
     if message.keys() != {"jsonrpc", "id", "method", "params"} or not _is_usual(message):
         return None
     server, methods = dispatch.server, dispatch.methods
@@ -56,7 +55,7 @@ def _is_usual(message: Wire) -> bool:
 
 
 def _is_plain(how: Any, deepest: int = 4) -> bool:
-    """An ability that says no more than which parts of it are there, and whether a list changes."""
+    """True for a capability that only consists of named parts and ``listChanged`` flags."""
     if not isinstance(how, dict) or not deepest:
         return False
     return all(

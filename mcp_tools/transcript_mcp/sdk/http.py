@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from transcript_mcp.sdk.backend import HttpManager, HttpOptions, Receive, Scope, Send, backend
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
 __all__ = ["HttpApp", "http_app"]
 
 
+@dataclass(eq=False)
 class HttpApp:
-    """Call it with ASGI requests inside of ``running()``; what path they came by does not matter.
+    """Call it with ASGI requests within ``running()``; the path does not matter.
 
-    Put the ``Caller`` that asks into the scope under ``CALLER``; a session then belongs to the one who opened it.
+    Put the authenticated ``Caller`` into the scope under ``CALLER``; then only the caller who opened a session can use
+    it.
     """
 
-    def __init__(self, server: Server, options: HttpOptions, watch: Watch | None = None) -> None:
-        self.server = server
-        self._options = options
-        self._watch = watch
-        self._manager: HttpManager | None = None
+    server: Server
+    options: HttpOptions
+    watch: Watch | None = None
+    _manager: HttpManager | None = field(default=None, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -40,9 +42,10 @@ class HttpApp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Sessions live as long as this. It may be entered again after it ended."""
+        """Sessions live inside this block. It may be entered again after it ended."""
         ready, stop = asyncio.Event(), asyncio.Event()
-        # A task of its own: the SDK wants to be left by the task that entered, and callers may be fixtures or hooks.
+        # In a task of its own: the SDK's task group must be left by the task that entered it, but fixtures and
+        # aiohttp's hooks may enter and leave in different tasks.
         running = asyncio.create_task(self._run(ready, stop))
         starting = asyncio.create_task(ready.wait())
         await asyncio.wait((running, starting), return_when=asyncio.FIRST_COMPLETED)
@@ -55,7 +58,7 @@ class HttpApp:
             await running
 
     async def _run(self, ready: asyncio.Event, stop: asyncio.Event) -> None:
-        manager = backend().http_manager(Dispatch(self.server, self._watch), self._options)
+        manager = backend().http_manager(Dispatch(self.server, self.watch), self.options)
         async with manager.run():
             self._manager = manager
             ready.set()
@@ -78,12 +81,11 @@ def http_app(
 ) -> HttpApp:
     """The server as an ASGI app.
 
-    With ``stateless`` every request stands for itself, without a session and so without updates. With ``json`` answers
-    are single JSON documents instead of event streams, and nothing else can be sent while a tool works. Bodies above
-    ``max_body`` bytes are refused; a session that nothing was heard of for ``idle_timeout`` seconds ends.
-    ``allowed_hosts`` switches on the check of the Host and Origin headers (``name:*`` for any port) for apps that are
-    not behind the hub, which checks them itself. ``watch`` is told of each tool that was called and each resource that
-    was read.
+    With ``stateless`` there are no sessions and so no updates. With ``json`` answers are single JSON documents instead
+    of event streams, so nothing else can be sent while a tool is running. Bodies above ``max_body`` bytes are refused;
+    a session ends after ``idle_timeout`` seconds without a request. ``allowed_hosts`` turns on the check of the Host
+    and Origin headers (``name:*`` for any port), for apps that are not behind the hub, which has its own. ``watch``
+    hears of each tool call and each reading of a resource.
     """
     hosts, origins = tuple(allowed_hosts), tuple(allowed_origins)
     return HttpApp(server, HttpOptions(stateless, json, max_body, idle_timeout, hosts, origins), watch)

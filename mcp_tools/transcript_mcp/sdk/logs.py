@@ -1,7 +1,7 @@
-"""Keeps what the SDK logs useful: no tracebacks for clients that left, no contents of messages.
+"""Cleans up what the SDK logs: no contents of messages, no tracebacks for clients that disconnected.
 
-The SDK writes messages and errors that quote them into its records, at every level and as finished text. Nothing tells
-a harmless record from such a one, so only the place in the SDK is kept, and of an error its kind and its frames.
+The SDK formats messages, and errors that quote them, into its log records at every level. Such records cannot be told
+from harmless ones, so all text is dropped; what stays is the place in the SDK, and of an error its type and frames.
 """
 
 import logging
@@ -16,7 +16,7 @@ _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError)
 
 
 def quiet() -> None:
-    """Called once by the backends, when the SDK is imported and its loggers are made."""
+    """Install the filters. Called once by the backends, after the SDK's import has created its loggers."""
     for name in [*logging.root.manager.loggerDict]:
         if name.partition(".")[0] in ("mcp", "mcp_types"):
             logging.getLogger(name).addFilter(_without_contents)
@@ -24,11 +24,11 @@ def quiet() -> None:
 
 
 def _without_contents(record: logging.LogRecord) -> bool:
-    """False for what is said of a client that has gone; any other record loses its words."""
+    """Drops records about disconnected clients; replaces the text of all others."""
     error = record.exc_info[1] if record.exc_info else sys.exc_info()[1]
     if isinstance(error, _LEFT):
         return False
-    record.msg = f"The MCP SDK says something at {record.module}.{record.funcName}, line {record.lineno}"
+    record.msg = f"The MCP SDK logged a message at {record.module}.{record.funcName}, line {record.lineno}"
     record.args = None
     if record.exc_info and error is not None:
         frames = "".join(traceback.format_tb(error.__traceback__))
@@ -38,5 +38,5 @@ def _without_contents(record: logging.LogRecord) -> bool:
 
 
 def _from_elsewhere(record: logging.LogRecord) -> bool:
-    """SDK 1.x logs some of it on the root logger."""
+    """The same for records that SDK 1.x logs on the root logger."""
     return "/mcp/shared/" not in record.pathname.replace("\\", "/") or _without_contents(record)

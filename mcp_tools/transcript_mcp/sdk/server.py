@@ -1,4 +1,4 @@
-"""A server: what it offers, registered with plain functions. Knows nothing of the SDK and of transports.
+"""A server: tools, prompts and resources registered as plain functions. Knows neither the SDK nor transports.
 
     server = Server("transcript", version="1.0", instructions="Reads what a group said.")
 
@@ -6,8 +6,8 @@
     def recent(chat: Annotated[str, Field(description="The chat.")]) -> str:
         \"""The newest messages of a chat.\"""
 
-A name comes from the function, a description from its docstring. Whatever lacks a description is refused with
-ValueError, because a client's model has nothing else to go by.
+The name comes from the function, the description from its docstring. Registering without a description raises
+ValueError, because the description is all that a client's model sees.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.signature import Signature, output_schema
-from transcript_mcp.sdk.updates import Updates
+from transcript_mcp.sdk.updates import Hook, Updates
 from transcript_mcp.sdk.uritemplate import UriTemplate, canonical
 
 __all__ = [
@@ -34,9 +34,6 @@ __all__ = [
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
-Hook = Callable[[str], Any]
-"""Called with a URI on the event loop; may be a coroutine function."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +102,9 @@ class Completion:
 
 
 class Server:
-    """Collects what is offered. Serve it with ``serve_stdio`` or ``http_app``, on as many transports as you like.
+    """What one server offers. Serve it with ``serve_stdio`` or ``http_app``, on as many transports as you like.
 
-    ``instructions`` tell the client's model what the server is for and how its parts go together.
+    ``instructions`` tell the client's model what the server is for and how to use its parts together.
     """
 
     def __init__(self, name: str, *, version: str, title: str | None = None, instructions: str | None = None) -> None:
@@ -123,7 +120,7 @@ class Server:
         self.subscribe_hooks: list[Hook] = []
         self.unsubscribe_hooks: list[Hook] = []
         self.close_hooks: list[Callable[[], None]] = []
-        self.updates = Updates(self)
+        self.updates = Updates(self.subscribe_hooks, self.unsubscribe_hooks, lambda uri: self.find(uri) is not None)
 
     # -- registration --------------------------------------------------------------------------------
 
@@ -215,31 +212,31 @@ class Server:
         self.completions[target, argument] = Completion(target, argument, function)
 
     def on_subscribe(self, hook: Hook) -> Hook:
-        """Call the hook when a URI gets its first subscriber, for a server that has to start watching something."""
+        """Call the hook when a URI gets its first subscriber, so that the server can start to watch it."""
         self.subscribe_hooks.append(hook)
         return hook
 
     def on_unsubscribe(self, hook: Hook) -> Hook:
-        """Call the hook when a URI has lost its last subscriber, also by the client's going away."""
+        """Call the hook when a URI has lost its last subscriber, even by a disconnect."""
         self.unsubscribe_hooks.append(hook)
         return hook
 
     def on_close(self, hook: Callable[[], None]) -> None:
-        """Call the hook when nobody serves this server any more; it may take a while."""
+        """Call the hook when the server is closed; it may take a while."""
         self.close_hooks.append(hook)
 
     def close(self) -> None:
-        """End what belongs to the server; whoever serves it calls this when it has stopped."""
+        """Run the ``on_close`` hooks; whoever serves the server calls this after it has stopped."""
         for hook in self.close_hooks:
             hook()
 
     # -- news for clients ----------------------------------------------------------------------------
 
     def updated(self, uri: str) -> None:
-        """Tell whoever subscribed to this URI that it changed. Returns at once; may be called from any thread.
+        """Tell the subscribers of this URI that it changed. Returns at once; may be called from any thread.
 
-        A URI without a query stands for all its forms: ``transcript://oc_1`` also reaches who subscribed to
-        ``transcript://oc_1?limit=5``. Several updates before a client took notice are told once.
+        A URI without a query means all its forms: ``transcript://oc_1`` also reaches subscribers of
+        ``transcript://oc_1?limit=5``. Updates that a client has not received yet are merged into one.
         """
         self.updates.publish(uri)
 
@@ -260,9 +257,9 @@ class Server:
 
 
 def merged(servers: Iterable[Server], *, name: str, version: str | None = None, title: str | None = None) -> Server:
-    """One server that offers all that several do. Raises ValueError when two of them use the same name.
+    """One server that offers everything of several. Raises ValueError when two of them use the same name.
 
-    The parts stay alive: what they publish reaches the merged server's clients, and their hooks are called.
+    The parts stay alive: their updates reach the merged server's clients, and their hooks are called.
     """
     parts = list(servers)
     instructions = "\n\n".join(part.instructions for part in parts if part.instructions) or None

@@ -1,7 +1,8 @@
-"""The SDK at work on one connection over stdin, from the first message on that is for it."""
+"""Runs the SDK on one connection over stdin, started at the first message that needs it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.threads import in_thread
@@ -15,36 +16,34 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 _WINDING_UP = 0.25
-"""Seconds that the SDK has to end what it holds."""
+"""Seconds that the SDK gets to end its tasks."""
 
 
+@dataclass(eq=False)
 class Session:
-    """``asked`` is called with the id of each request before the SDK has it; ``tell`` with each line that the SDK says,
-    the id of the request that it answers, or None, and False where it refuses that.
+    """One connection. ``asked`` is called with the id of each request before the SDK gets it. ``tell`` is called with
+    each line from the SDK, the id of the request that it answers (or None), and False if the answer is an error.
 
     ``ended`` is set when the SDK has ended by itself, or ``tell`` has raised.
     """
 
-    def __init__(
-        self, server: Server, asked: Callable[[Any], None], tell: Callable[[bytes, Any, bool], Awaitable[None]]
-    ) -> None:
-        self._server = server
-        self._asked = asked
-        self._tell = tell
-        self._sdk: Backend | None = None
-        self._tasks: list[asyncio.Task[None]] = []
-        self.ended = asyncio.Event()
+    server: Server
+    asked: Callable[[Any], None]
+    tell: Callable[[bytes, Any, bool], Awaitable[None]]
+    _sdk: Backend | None = field(default=None, init=False)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
+    ended: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def hear(self, line: bytes) -> None:
-        """Hand a line to the SDK. Raises ValueError for what is no message."""
+        """Pass a line to the SDK. Raises ValueError for a line that is no message."""
         sdk = self._sdk or await self._begin()
         message = sdk.decode(line)
         if (request_id := sdk.request_id(message)) is not None:
-            self._asked(request_id)
+            self.asked(request_id)
         await self._to_server.send(message)
 
     async def end(self) -> None:
-        """Let it wind up as it does when a client leaves. Raises what it has ended with by itself."""
+        """Stop the SDK as if the client had left. Raises the error with which it ended by itself, if any."""
         if self._sdk is None:
             return
         serving = self._tasks[0]
@@ -58,14 +57,14 @@ class Session:
             raise failure
 
     async def _begin(self) -> Backend:
-        sdk = await in_thread(backend)  # an import of half a second: what is answered beside the SDK goes on
-        import anyio  # the SDK has imported it
+        sdk = await in_thread(backend)  # half a second of import; requests that bypass the SDK are answered meanwhile
+        import anyio  # now cheap: the SDK has imported it
 
         self._to_server: MemoryObjectSendStream[Any]
         self._to_server, from_client = anyio.create_memory_object_stream[Any](0)
         to_client, from_server = anyio.create_memory_object_stream[Any](0)
         for work in (
-            sdk.serve(Dispatch(self._server), from_client, to_client),
+            sdk.serve(Dispatch(self.server), from_client, to_client),
             self._write(sdk, from_server),
         ):
             task = asyncio.create_task(work)
@@ -77,4 +76,4 @@ class Session:
     async def _write(self, sdk: Backend, from_server: "MemoryObjectReceiveStream[Any]") -> None:
         async with from_server:
             async for message in from_server:
-                await self._tell(sdk.encode(message), sdk.answered_id(message), not sdk.is_error(message))
+                await self.tell(sdk.encode(message), sdk.answered_id(message), not sdk.is_error(message))

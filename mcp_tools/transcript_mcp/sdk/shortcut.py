@@ -1,8 +1,8 @@
-"""What a client over stdin says that needs nothing of the SDK: answered beside it, in a fraction of its time.
+"""Answers what a client over stdin asks without the SDK where possible, in a fraction of the time.
 
-A plain function can neither report its progress nor ask the client for anything, so all it takes is the call and all it
-gives is the answer; nor do lists need more. With SDK 1.x the greeting is answered here, too, so that the SDK is not
-imported at all before something is asked of it. What is answered is what the SDK would answer.
+A plain function cannot report progress or ask the client anything, so calling it needs only the request and the answer;
+lists need no more. With SDK 1.x the greeting is answered here, too, so that the SDK is not imported until it is needed.
+The answers are those of the SDK.
 """
 
 import inspect
@@ -21,14 +21,14 @@ from transcript_mcp.sdk.greetings import greeting
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.updates import Peer
 
-__all__ = ["ForSdk", "Shortcut"]
+__all__ = ["Handled", "Shortcut"]
 
 _CHANGED: Final = tuple(f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources"))
 
 
 @dataclass(frozen=True, slots=True)
-class ForSdk:
-    """A message that is not for the SDK; ``answer`` is None for one that wants none."""
+class Handled:
+    """A message that the SDK need not see; ``answer`` is None for a notification."""
 
     id: Any = None
     answer: Callable[[], Awaitable[Wire]] | None = None
@@ -50,8 +50,8 @@ class Shortcut:
         self._peer: Peer | None = None
         self._asked: Final[set[int | str]] = set()
 
-    def take(self, line: bytes) -> ForSdk | None:
-        """What is in a line, None for what is the SDK's. Has to see every line: it learns who the client is."""
+    def take(self, line: bytes) -> Handled | None:
+        """The message in a line, None if the SDK has to handle it. Must see every line, to learn who the client is."""
         try:
             message = msgspec.json.decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -62,36 +62,37 @@ class Shortcut:
             return self._greeted(message, line) if self._greeting is None else None
         if len(self._unheard) == 1 and message["method"] == "notifications/initialized":
             self._unheard.append(line)
-            return ForSdk()
+            return Handled()
         if self._unheard and message["method"] == "notifications/cancelled":
-            return ForSdk()  # of a call that the SDK has not heard either: nobody has to wait for its import
+            return Handled()  # cancels a call that the SDK never saw, so its import can wait
         return self._quick(message) if self._begun else None
 
     def unheard(self) -> list[bytes]:
-        """What the client said in its greeting and the SDK has not heard; once."""
+        """The lines of the client's greeting that the SDK has not seen yet. Empty at the second call."""
         lines, self._unheard = self._unheard, []
         return lines
 
     async def answered(self, request_id: Any, *, well: bool) -> bool:
-        """Tell of an answer of the SDK, and whether it is a result. True when the client must not hear it, because it
-        has been answered before."""
+        """Called with each answer of the SDK; ``well`` is False for an error. True when the answer must not be sent,
+        because the request was answered here before.
+        """
         if request_id is not None and request_id == self._greeting:
             early, self._answered_early = self._answered_early, False
             if well and not self._begun:
                 self._begin()
             return early
         if well and request_id in self._asked:
-            await self.close()  # from now on the SDK knows the client, and tells it of news
+            await self.close()  # the SDK has met the client now and sends it the notifications
         return False
 
     async def close(self) -> None:
-        """Tell the client of no more news."""
+        """Stop sending notifications."""
         self._asked.clear()
         peer, self._peer = self._peer, None
         if peer is not None:
             await peer.close()
 
-    def _greeted(self, message: Wire, line: bytes) -> ForSdk | None:
+    def _greeted(self, message: Wire, line: bytes) -> Handled | None:
         self._greeting = message.get("id")
         params = message.get("params")
         about = params.get("clientInfo") if isinstance(params, dict) else None
@@ -103,28 +104,28 @@ class Shortcut:
         self._unheard.append(line)
         self._answered_early = True
         self._begin()
-        return ForSdk(message["id"], partial(_at_once, answer))
+        return Handled(message["id"], partial(_at_once, answer))
 
     def _begin(self) -> None:
         self._begun = True
         self._peer = Peer(self._server.updates, self._tell)
 
-    def _quick(self, message: Wire) -> ForSdk | None:
+    def _quick(self, message: Wire) -> Handled | None:
         params = message.get("params")
-        if isinstance(params, dict) and isinstance(params.get("_meta"), dict):  # such as where progress is to be told
+        if isinstance(params, dict) and isinstance(params.get("_meta"), dict):  # a progress token, which goes unused
             message = message | {"params": {name: value for name, value in params.items() if name != "_meta"}}
         if is_plain_request(message, self._served):
-            return ForSdk(message["id"], partial(self._direct.plain, message))
+            return Handled(message["id"], partial(self._direct.plain, message))
         if is_tool_call(message):
             tool = self._server.tools.get(message["params"]["name"])
             if tool is not None and not inspect.iscoroutinefunction(tool.function):
-                return ForSdk(message["id"], partial(self._direct.answer, message, None, client=self._client))
+                return Handled(message["id"], partial(self._direct.answer, message, None, client=self._client))
         if self._peer is not None and message.get("method") in self._served and type(message.get("id")) in (int, str):
             self._asked.add(message["id"])
         return None
 
     async def _tell(self, uri: str | None) -> None:
-        """News of lists; who subscribes to a resource has met the SDK."""
+        """Send changes of lists. Subscriptions to resources go through the SDK, which sends their updates itself."""
         for method in _CHANGED if uri is None else ():
             await self._say({"jsonrpc": "2.0", "method": method})
 

@@ -1,10 +1,10 @@
-"""From a function's signature to what clients are told and to checked arguments; the same on every SDK.
+"""From a function's signature to a JSON schema and to checked arguments; the same on every SDK.
 
-A parameter is described by ``Annotated[T, Field(description=...)]``. What is optional has a default; ``x: str | None =
-None`` is told to clients as an optional plain string, because several clients cannot deal with unions. ``alias`` in the
-``Field`` gives the name on the wire. Null for an optional argument counts as not given, and a list or an object may
-come as a string of JSON: models send all of that. An argument that there is not is refused, and the error names the
-nearest one: what was meant by it would be lost without a word.
+A parameter is described by ``Annotated[T, Field(description=...)]``; one with a default is optional. The schema shows
+``x: str | None = None`` as an optional plain string, because several clients cannot handle unions. ``alias`` in the
+``Field`` gives the name on the wire. Null for an optional argument counts as not given, and a list or object may be a
+string of JSON: models send both. An unknown argument is refused, and the error names the nearest known one; ignoring it
+would silently lose what the model meant.
 """
 
 import inspect
@@ -32,16 +32,16 @@ _NAMED: Final = 5
 """Unknown arguments that an error names."""
 
 _ENVELOPE: Final = frozenset({"_meta", "toolCallId"})
-"""What belongs beside the arguments and some hosts put among them; n8n adds ``toolCallId`` to each call
+"""Fields that some hosts put among the arguments although they belong beside them; n8n adds ``toolCallId`` to each call
 (https://github.com/n8n-io/n8n/issues/21500)."""
 
 
 class ArgumentsError(Exception):
-    """Arguments do not fit; ``str(error)`` says in plain words which, what was given and what is expected."""
+    """Wrong arguments; ``str(error)`` says which, what was given and what is expected."""
 
 
 class Signature:
-    """The parameters of one function. Raises ValueError for what clients could not be told: see ``_check``."""
+    """The parameters of one function. Raises ValueError for a parameter without name, type or description."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = getattr(function, "__name__", "function")
@@ -67,7 +67,7 @@ class Signature:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        # Made at first use: a server with fifty tools is asked for a few of them.
+        # Made on first use: of a server's fifty tools, a client calls a few.
         config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
         fields: dict[str, Any] = dict(self._fields)
         return create_model(self._name, __config__=config, **fields)
@@ -95,7 +95,7 @@ class Signature:
         ]
 
     def parse(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Keyword arguments for the function. Raises ArgumentsError, also for an argument that there is not."""
+        """Keyword arguments for the function. Raises ArgumentsError, also for unknown arguments."""
         given = given or {}
         unknown = self._unknown(given)
         try:
@@ -107,7 +107,7 @@ class Signature:
         return {name: getattr(model, name) for name in self._fields}
 
     def check_names(self, given: Iterable[str]) -> None:
-        """Raises ArgumentsError for the names of arguments that there are not."""
+        """Raises ArgumentsError for unknown names."""
         unknown = self._unknown(given)
         if unknown:
             raise ArgumentsError("\n".join(unknown))
@@ -117,7 +117,7 @@ class Signature:
         return name is not None and (value is not None or self._model.model_fields[name].is_required())
 
     def _unknown(self, given: Iterable[str]) -> list[str]:
-        """A sentence for each of the first names that there are not."""
+        """A sentence for each of the first unknown names."""
         unknown = (wire for wire in given if wire not in self._wire_names and wire not in _ENVELOPE)
         return [self._no_such(wire) for wire in islice(unknown, _NAMED)]
 
@@ -137,7 +137,7 @@ class Signature:
             return self._again(arguments, error)
 
     def _again(self, arguments: dict[str, Any], error: ValidationError) -> BaseModel:
-        """Once more with strings of JSON decoded, where strings did not fit."""
+        """Try again with JSON decoded in those strings that did not validate."""
         decoded = {name: _decoded(arguments[name]) for name in _wrong(error) if isinstance(arguments.get(name), str)}
         try:
             return self._model.model_validate(arguments | decoded)

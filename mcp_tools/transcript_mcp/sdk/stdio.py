@@ -8,26 +8,27 @@ from typing import Any
 import msgspec
 
 from transcript_mcp.sdk.content import Wire
+from transcript_mcp.sdk.dispatch import PARSE_ERROR
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.session import Session
-from transcript_mcp.sdk.shortcut import ForSdk, Shortcut
+from transcript_mcp.sdk.shortcut import Handled, Shortcut
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
 
 __all__ = ["serve_stdio"]
 
 _GRACE = 0.5
-"""Seconds that requests may take which were asked before stdin ended."""
+"""Seconds that running requests get after stdin has ended."""
 
 
 async def serve_stdio(server: Server) -> None:
-    """Serve until stdin ends, stdout is closed, or SIGTERM or SIGINT comes; returns within a second of that."""
+    """Serve until stdin ends, stdout is closed, or SIGTERM or SIGINT arrives; then returns within a second."""
     stop = asyncio.Event()
     with claimed_streams() as (source, sink), signals_set(stop):
         await _Connection(server, source, sink).serve(stop)
 
 
 class _Connection:
-    """Reads what the client says. What needs nothing of the SDK is a task of its own, all else is for the SDK."""
+    """Reads the client's messages: those that need no SDK run as tasks here, the others go to the SDK."""
 
     def __init__(self, server: Server, source: int, sink: int) -> None:
         self._source = source
@@ -60,11 +61,11 @@ class _Connection:
                 for said in (*self._shortcut.unheard(), line):
                     await self._session.hear(said)
             except ValueError:
-                await self._say(_PARSE_ERROR)
+                await self._say(PARSE_ERROR)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._all_answered(), _GRACE)
 
-    def _begin(self, taken: ForSdk) -> None:
+    def _begin(self, taken: Handled) -> None:
         if taken.answer is None:
             return
         self._expect(taken.id)
@@ -72,7 +73,7 @@ class _Connection:
         self._quick.add(task)
         task.add_done_callback(self._quick.discard)
 
-    async def _answer(self, taken: ForSdk) -> None:
+    async def _answer(self, taken: Handled) -> None:
         assert taken.answer is not None
         await self._say(await taken.answer())
         self._count(taken.id)
@@ -81,10 +82,10 @@ class _Connection:
         try:
             await self._outlet.write(msgspec.json.encode(message) + b"\n")
         except OSError:
-            self._deaf.set()  # nobody reads what is said here
+            self._deaf.set()  # stdout is closed: the client is gone
 
     async def _tell(self, line: bytes, answered: Any, well: bool) -> None:
-        """What the SDK says."""
+        """Write a line of the SDK."""
         if not await self._shortcut.answered(answered, well=well):
             await self._outlet.write(line + b"\n")
         self._count(answered)
@@ -93,13 +94,10 @@ class _Connection:
         self._asked[asked] += 1
 
     def _count(self, answered: Any) -> None:
-        self._asked -= Counter((answered,))  # keeps none at 0
+        self._asked -= Counter((answered,))  # subtraction also drops entries at 0
         self._answered.set()
 
     async def _all_answered(self) -> None:
         while self._asked:
             self._answered.clear()
             await self._answered.wait()
-
-
-_PARSE_ERROR: Wire = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}

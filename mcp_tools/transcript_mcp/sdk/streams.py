@@ -1,7 +1,8 @@
-"""This process's stdin and stdout as a line of JSON-RPC messages.
+"""This process's stdin and stdout as streams of JSON-RPC messages, one per line.
 
-Nothing but JSON-RPC may stand on stdout, whoever prints: while they are claimed, stdout leads to stderr and stdin is
-empty for everybody else. stdin is read by a daemon thread, so that neither a signal nor the end has to wait for it.
+Only JSON-RPC may appear on stdout, even if some library prints: while the streams are claimed, file descriptor 1 is
+stderr and 0 is empty for everybody else. A daemon thread reads stdin, so that neither a signal nor the exit has to wait
+for a blocking read.
 """
 
 import asyncio
@@ -17,17 +18,17 @@ from nanobot_transcript.threads import in_thread
 __all__ = ["Lines", "Outlet", "claimed_streams", "signals_set"]
 
 _ATOMIC = 4096
-"""Bytes that a pipe takes without blocking once it is writable."""
+"""Bytes that a pipe takes without blocking once ``poll`` calls it writable (PIPE_BUF on Linux)."""
 
 _LONGEST = 64 * 1024 * 1024
-"""Bytes of one message; a longer one is refused, not kept."""
+"""Bytes of one message; a longer one is dropped and answered with an error."""
 
 _AHEAD = 1000
-"""Messages that are read before the ones in front of them are dealt with."""
+"""Messages that may be read ahead of those being handled."""
 
 
 class Lines:
-    """The lines of a descriptor, as they come; an empty one stands for a line that is too long."""
+    """The lines of a file descriptor; an empty one stands for a line that was too long."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -42,7 +43,7 @@ class Lines:
             yield line
 
     def _read(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
             for line in self._split():
                 self._room.acquire()
                 self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
@@ -71,7 +72,7 @@ class Lines:
 
 
 class Outlet:
-    """Writes to a descriptor without ever blocking the event loop."""
+    """Writes to a file descriptor without blocking the event loop."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -80,7 +81,7 @@ class Outlet:
         self._turn = asyncio.Lock()
 
     async def write(self, data: bytes) -> None:
-        """Write all of it, behind what is being written already."""
+        """Write all of it, after earlier writes."""
         async with self._turn:
             if len(data) <= _ATOMIC and self._poll.poll(0):
                 self._write_all(data)
@@ -95,7 +96,7 @@ class Outlet:
 
 @contextlib.contextmanager
 def claimed_streams() -> Iterator[tuple[int, int]]:
-    """Private copies of stdin and stdout, which meanwhile lead nowhere and to stderr."""
+    """Private copies of stdin and stdout; within the block, 0 is /dev/null and 1 is stderr."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
@@ -106,12 +107,14 @@ def claimed_streams() -> Iterator[tuple[int, int]]:
         os.dup2(source, 0)
         os.dup2(sink, 1)
         os.close(nothing)
-        os.close(sink)  # not the source: the reading thread may still wait on it, and its number would be used again
+        # The source stays open: the thread may still be reading it, and a closed number could be reused by another
+        # file.
+        os.close(sink)
 
 
 @contextlib.contextmanager
 def signals_set(stop: asyncio.Event) -> Iterator[None]:
-    """SIGTERM and SIGINT set ``stop`` meanwhile."""
+    """Within the block, SIGTERM and SIGINT set ``stop``."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

@@ -1,10 +1,10 @@
-"""A client without a connection, for the tests of servers: calls go straight to the registered functions.
+"""A client for tests of servers, without a connection: calls go straight to the registered functions.
 
     client = InMemoryClient(server, caller="ada")
     answer = await client.call("transcript_recent", chat="oc_1")
     assert answer.text == "..."
 
-It sees the same answers as a real client, because the same code makes them; only SDK and transport are left out.
+It gets the same answers as a real client, from the same code; only SDK and transport are left out.
 """
 
 import json
@@ -47,7 +47,7 @@ class Answer:
 
 
 class InMemoryClient:
-    """``caller`` is the text of who the hub would say it is. ``elicit`` and ``sample`` answer for person and model.
+    """``caller`` is the ``Caller.text`` that the hub would pass. ``elicit`` and ``sample`` answer for person and model.
 
     ``progressed``, ``logged`` and ``told`` (URIs of updated resources) collect what the server sent.
     """
@@ -92,7 +92,7 @@ class InMemoryClient:
         return await self._dispatch.methods[method](_Params(params), _InMemoryCall(self, self._met(), self._caller))
 
     async def close(self) -> None:
-        """Go away, with all subscriptions."""
+        """Disconnect, ending all subscriptions."""
         if self._peer is not None:
             await self._peer.close()
 
@@ -140,11 +140,11 @@ class _InMemoryCall(ClientRequest):
         return self._client.on_sample(prompt)
 
 
+@dataclass(eq=False)
 class _Params:
-    """Parameters as the SDK's objects have them: attributes, None where nothing was given."""
+    """Parameters with attributes as the SDK's objects have them; None where nothing was given."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+    _values: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any:
         value = self._values.get(name)

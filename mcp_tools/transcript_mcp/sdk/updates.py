@@ -1,8 +1,8 @@
-"""What lasts as long as a client is connected: its subscriptions, and the news for it.
+"""Subscriptions of connected clients, and the updates sent to them.
 
-``Updates`` belongs to a server, a ``Peer`` to one connection. News may come from any thread; each peer sends on its own
-event loop, in a task of its own, so that a client that does not read holds up nobody else. News says only "this
-changed, read it again", so what has not been sent yet is kept once however often it happens.
+``Updates`` belongs to a server, a ``Peer`` to one connection. Updates may come from any thread; each peer sends on its
+event loop in a task of its own, so that a client that does not read holds up nobody else. An update only says "this
+changed, read it again", so one that waits to be sent is kept once, however often it happens.
 """
 
 import asyncio
@@ -10,15 +10,15 @@ import inspect
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from transcript_mcp.sdk.uritemplate import canonical
 
 if TYPE_CHECKING:
     from transcript_mcp.sdk.context import LogLevel
-    from transcript_mcp.sdk.server import Server
 
-__all__ = ["MOST_SUBSCRIPTIONS", "GoneError", "Peer", "Updates"]
+__all__ = ["MOST_SUBSCRIPTIONS", "GoneError", "Hook", "Peer", "Updates"]
 
 _log = logging.getLogger(__name__)
 
@@ -26,22 +26,32 @@ MOST_SUBSCRIPTIONS = 100
 """Subscriptions of one connection; each may keep a server watching something."""
 
 
+Hook: TypeAlias = Callable[[str], Any]
+"""Called with a URI on the event loop; may be a coroutine function."""
+
+
 class GoneError(Exception):
-    """Raised by a peer's sender: the client has left."""
+    """Raised by a peer's ``send``: the client has disconnected."""
 
 
+@dataclass(eq=False)
 class Updates:
-    """The subscriptions to one server over all its connections."""
+    """The subscriptions to one server over all its connections.
 
-    def __init__(self, server: "Server") -> None:
-        self._server = server
-        self._peers: set[Peer] = set()
-        self._subscribers: Counter[str] = Counter()
-        self._parts: list[Updates] = []
-        self._wholes: list[Updates] = []
+    ``begin`` and ``end`` are called for a URI's first subscription and after its last; ``offers`` tells whether the
+    server has a resource with a URI.
+    """
+
+    begin: list[Hook]
+    end: list[Hook]
+    offers: Callable[[str], bool]
+    _peers: "set[Peer]" = field(default_factory=set, init=False)
+    _subscribers: Counter[str] = field(default_factory=Counter, init=False)
+    _parts: "list[Updates]" = field(default_factory=list, init=False)
+    _wholes: "list[Updates]" = field(default_factory=list, init=False)
 
     def include(self, part: "Updates") -> None:
-        """Pass on what a part of this (merged) server publishes, and tell the part who subscribes."""
+        """For a merged server: pass on what a part publishes, and pass subscriptions to the part."""
         self._parts.append(part)
         part._wholes.append(self)
 
@@ -53,25 +63,25 @@ class Updates:
             whole.publish(uri)
 
     def publish_lists(self) -> None:
-        """What is offered changed. Any thread."""
+        """The lists of tools, prompts or resources changed. Any thread."""
         for peer in list(self._peers):
             peer.offer(None)
         for whole in self._wholes:
             whole.publish_lists()
 
     def add(self, peer: "Peer") -> None:
-        """A client is there."""
+        """A client has connected."""
         self._peers.add(peer)
 
     def remove(self, peer: "Peer") -> None:
-        """A client has gone."""
+        """A client has disconnected."""
         self._peers.discard(peer)
 
     async def retain(self, uri: str) -> None:
         """One more subscription to a URI."""
         self._subscribers[canonical(uri)] += 1
         if self._subscribers[canonical(uri)] == 1:
-            await _run(self._server.subscribe_hooks, uri)
+            await _run(self.begin, uri)
         for part in self._responsible(uri):
             await part.retain(uri)
 
@@ -80,19 +90,19 @@ class Updates:
         self._subscribers[canonical(uri)] -= 1
         if self._subscribers[canonical(uri)] <= 0:
             del self._subscribers[canonical(uri)]
-            await _run(self._server.unsubscribe_hooks, uri)
+            await _run(self.end, uri)
         for part in self._responsible(uri):
             await part.release(uri)
 
     def _responsible(self, uri: str) -> "Iterator[Updates]":
-        return (part for part in self._parts if part._server.find(uri) is not None)
+        return (part for part in self._parts if part.offers(uri))
 
 
 class Peer:
-    """One connection: what it subscribed to, and the news that wait to be sent to it.
+    """One connection: its subscriptions, and the updates that wait to be sent.
 
-    ``send(uri)`` tells the client about a resource, ``send(None)`` about the lists; it raises ``GoneError``. ``level``
-    is the least severe log line that the client wants. Everything but ``offer`` is for the event loop's thread.
+    ``send(uri)`` tells the client about a resource, ``send(None)`` about the lists; it raises ``GoneError``. ``level``:
+    the least severe log line that the client wants. All methods but ``offer`` must be called on the event loop.
     """
 
     def __init__(self, updates: Updates, send: Callable[[str | None], Awaitable[None]]) -> None:
@@ -107,17 +117,17 @@ class Peer:
         updates.add(self)
 
     def has_room(self, uri: str) -> bool:
-        """True when it may subscribe to this URI, or has already."""
+        """True when it may subscribe to this URI, or has done so already."""
         return canonical(uri) in self._subscribed or len(self._subscribed) < MOST_SUBSCRIPTIONS
 
     async def subscribe(self, uri: str) -> None:
-        """Once, however often the client asks."""
+        """Subscribe; repeated requests count once."""
         if canonical(uri) not in self._subscribed:
             self._subscribed[canonical(uri)] = uri
             await self._updates.retain(uri)
 
     async def unsubscribe(self, uri: str) -> None:
-        """Nothing happens when there was no subscription."""
+        """Unsubscribe; does nothing when there was no subscription."""
         known = self._subscribed.pop(canonical(uri), None)
         if known is not None:
             await self._updates.release(known)
@@ -132,7 +142,7 @@ class Peer:
             await self._updates.release(self._subscribed.popitem()[1])
 
     def offer(self, uri: str | None) -> None:
-        """News, from any thread."""
+        """Queue an update if the client subscribed to it. Any thread."""
         try:
             self._loop.call_soon_threadsafe(self._note, uri)
         except RuntimeError:  # the loop is closed, and with it the connection
@@ -162,11 +172,11 @@ class Peer:
                 self._updates.remove(self)
 
 
-async def _run(hooks: list[Callable[[str], object]], uri: str) -> None:
+async def _run(hooks: list[Hook], uri: str) -> None:
     for hook in hooks:
         try:
             outcome = hook(uri)
             if inspect.isawaitable(outcome):
                 await outcome
         except Exception:  # noqa: BLE001 - a server's hook must not end a client's connection
-            _log.exception("a subscription hook failed")
+            _log.exception("A subscription hook failed")

@@ -1,10 +1,11 @@
-"""URI templates: the part of RFC 6570 that resources need, matched backwards from a URI to its values.
+"""URI templates: the part of RFC 6570 that resources need, for matching a URI and extracting its values.
 
 ``{name}``          one path segment or less: anything but ``/``, ``?`` and ``#``
 ``{+path}``         anything, slashes included; ``{path*}`` means the same here
 ``{?a,b}``          query parameters in any order, each optional
 
-Values are percent-decoded once. Literal text is compared percent-decoded too, for clients differ in what they escape.
+Values are percent-decoded once. Literal text is compared after decoding, too, because clients differ in what they
+escape.
 """
 
 import re
@@ -52,10 +53,9 @@ class UriTemplate:
         return self.path_names + self.query_names
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The decoded values by name, or None when the URI is of another form.
+        """The decoded values by name, or None when the URI does not match.
 
-        Query parameters that the template has not are among them; one that is called like a part of the path has a
-        ``?`` before its name.
+        Unknown query parameters are included; one with the name of a path parameter gets a ``?`` before its name.
         """
         path, _, query = uri.partition("#")[0].partition("?")
         found = self._pattern.fullmatch(canonical(path))
@@ -67,7 +67,7 @@ class UriTemplate:
 
 
 def canonical(uri: str) -> str:
-    """One spelling for every way to percent-encode the same URI; what it is compared by."""
+    """One spelling for all ways to percent-encode the same URI, for comparisons."""
     return _PIECE.sub(lambda piece: quote(unquote_to_bytes(piece[0]), safe=":@!$&'()*+,;="), uri)
 
 

@@ -1,4 +1,4 @@
-"""Telling somebody what becomes of the work: each call of a tool, each reading of a resource, and how long it took."""
+"""Reports each tool call and each reading of a resource with its outcome and duration."""
 
 import time
 from collections.abc import Iterator
@@ -9,21 +9,21 @@ __all__ = ["Kind", "Watch", "Work", "WorkOutcome", "watched"]
 
 Kind: TypeAlias = Literal["tool", "resource"]
 WorkOutcome: TypeAlias = Literal["ok", "refused", "failed", "unfinished"]
-"""``refused``: answered with an error that says what to do otherwise. ``failed``: the server's own fault.
+"""``refused``: answered with an error that says what to change. ``failed``: the server's own fault.
 ``unfinished``: cancelled, or it has to ask its client first."""
 
 
 class Watch(Protocol):
-    """Called on the event loop after each piece of work."""
+    """Called on the event loop after each call or reading."""
 
     def __call__(self, kind: Kind, name: str | None, outcome: WorkOutcome, seconds: float, /) -> None:
-        """``name`` is that of the tool, or the URI with which the resource or template was registered; None for what
-        was asked for and is not there."""
+        """``name``: the tool's name, or the URI under which the resource or template was registered; None for an
+        unknown one."""
         ...
 
 
 class Work:
-    """What becomes of one piece of work; whoever does it may say so."""
+    """One call or reading; whoever does it sets the outcome."""
 
     __slots__ = ("outcome",)
 
@@ -33,7 +33,7 @@ class Work:
 
 @contextmanager
 def watched(watch: Watch | None, kind: Kind, name: str | None) -> Iterator[Work]:
-    """Times what happens inside and tells the ``watch``. The outcome is ``unfinished`` unless it was set."""
+    """Times the block and calls ``watch``. The outcome is ``unfinished`` unless it was set."""
     work, began = Work(), time.perf_counter()
     try:
         yield work

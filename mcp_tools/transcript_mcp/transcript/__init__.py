@@ -14,7 +14,7 @@ _WHERE: Final = {
 
 
 def __getattr__(name: str) -> object:
-    # Fetched when it is asked for: what a room says of itself is read by commands that need none of it.
+    # Imported on first use: every command imports room.py, and with it this package, but few need the server.
     if name in _WHERE:
         return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

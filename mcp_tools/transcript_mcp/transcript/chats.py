@@ -1,4 +1,4 @@
-"""Which chats there are, and who is in them."""
+"""The chats of the record and their members."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -7,9 +7,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.names import in_words
-from transcript_mcp.transcript.bounds import USUAL_CHARS, within
-from transcript_mcp.transcript.lines import NOTE, Line, count, encode, moment, one_line
+from transcript_mcp.transcript.json_lines import NOTE, Line, count, encode, moment, one_line
 from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.size_limits import USUAL_CHARS, within
 
 __all__ = ["agents_of", "chats_text", "everybody", "members_text", "present"]
 
@@ -20,7 +20,7 @@ _WRITERS_AMONG: Final = 1000
 
 
 def chats_text(view: View, *, limit: int, offset: int) -> str:
-    """The chats of the store, the one written to last first."""
+    """The chats of the store, the most recently active first."""
     chats = sorted(view.store.chats(), key=lambda chat: -chat.last_write_ms)
     lines = within((_chat(view, chat) for chat in chats[offset : offset + limit]), USUAL_CHARS)
     if not chats:
@@ -31,7 +31,7 @@ def chats_text(view: View, *, limit: int, offset: int) -> str:
 def members_text(
     view: View, session_key: str | None, agents: Iterable[AgentProfile], *, limit: int, offset: int
 ) -> str:
-    """Everybody who was seen in a chat, bots first; without a chat all bots of the store."""
+    """Everybody seen in a chat, bots first; without a chat, all bots of the store."""
     if session_key is None:
         found = list(_agent_lines(agents_of(view, agents)))
         head = "All bots that have run with this record, whichever chats they sit in; of those that only stand in "
@@ -44,8 +44,8 @@ def members_text(
 
 
 def agents_of(view: View, agents: Iterable[AgentProfile]) -> list[AgentProfile]:
-    """The bots of the store, and those that this server was told of; what is known of one from both is joined."""
-    from nanobot_transcript.relevance.gate_input import bots  # its package is not light
+    """The bots of the store and those of the settings; profiles of the same bot are merged."""
+    from nanobot_transcript.relevance.gate_input import bots  # slow to import
 
     known = {bot.name: bot for bot in bots(view.store.members)}
     for agent in agents:
@@ -57,7 +57,7 @@ def agents_of(view: View, agents: Iterable[AgentProfile]) -> list[AgentProfile]:
 def everybody(
     view: View, session_key: str, entries: Iterable[Entry], agents: Iterable[AgentProfile]
 ) -> list[AgentProfile]:
-    """All bots, also those that only stand in the ``entries`` of the chat, and its people."""
+    """All bots, including those that only appear in the ``entries`` of the chat, and the chat's people."""
     from nanobot_transcript.relevance.gate_input import members
 
     bots = agents_of(view, agents)
@@ -65,7 +65,7 @@ def everybody(
 
 
 def present(view: View, session_key: str) -> list[AgentProfile]:
-    """Who was seen in the chat, or wrote one of its newest messages."""
+    """Everybody seen in the chat, or among the authors of its newest messages."""
     return list(_present(view, session_key, view.store.recent(session_key, _WRITERS_AMONG).entries))
 
 
@@ -108,7 +108,7 @@ def _member_lines(view: View, session_key: str, agents: Iterable[AgentProfile]) 
 
 
 def _present(view: View, session_key: str, entries: Sequence[Entry]) -> Iterator[AgentProfile]:
-    """Without the bots of other chats."""
+    """The members, without bots that are only in other chats."""
     from nanobot_transcript.relevance.gate_input import members
 
     senders = {entry["sender"] for entry in entries}

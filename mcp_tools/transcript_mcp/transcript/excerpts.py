@@ -1,4 +1,4 @@
-"""Pages of a chat, in both directions: a stretch of messages, oldest first, and cursors to what lies beside it."""
+"""Pages through a chat in both directions: a stretch of messages, oldest first, with cursors to the next ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +10,16 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.front import GroupTranscriptStore
+from nanobot_transcript.store.lines.order import SLACK
 from nanobot_transcript.store.names import in_words
-from transcript_mcp.transcript.positions import SLACK, AtMessage, Position, position, said
+from transcript_mcp.transcript.positions import AtMessage, Position, position, said
 
 __all__ = ["Stretch", "after", "before", "newest"]
 
 _FIRST_LOOK: Final = 256
 _FARTHER: Final = 4
 _LOOK_PAST: Final = 2000
-"""How many messages of the history, filled in late, newer ones are looked for behind."""
+"""Messages from the platform's history, recorded late, that are skipped when looking for newer ones behind them."""
 _HINT: Final = (
     "Give a cursor from an earlier answer, the id of a message in this chat, "
     "a time such as 2025-11-20T09:30+08:00, or an age such as 2h."
@@ -29,10 +30,10 @@ _HINT: Final = (
 class Stretch:
     """Messages, oldest first.
 
-    ``older`` leads to what stands before them, None at the beginning of the chat. ``newer`` leads to what stands behind
-    them; when there is no ``more`` it is the store's cursor, from which everything that comes later is found.
-    ``behind`` is the number of messages behind the last one, ``since`` the store's cursor that they were read from.
-    ``bounds`` are cursors of the store for each of them, before which all stands that is shown before it.
+    ``older``: cursor to earlier messages, None at the beginning of the chat. ``newer``: cursor to later ones; without
+    ``more`` it is the store's own cursor, behind which everything new will appear. ``behind``: the number of messages
+    after the last one. ``since``: the store's cursor from which they were read. ``bounds``: for each message a cursor
+    of the store behind everything that is shown before the message.
     """
 
     session_key: str
@@ -57,7 +58,7 @@ class Stretch:
         dropped = len(self.entries) - count
         if dropped <= 0:
             return self
-        if self.since is not None:  # in the order of the file, of which only the store knows the places
+        if self.since is not None:  # in the file's order, for which only the store can make a cursor
             newer = store.read(self.session_key, self.since, count).cursor
         else:
             newer = self._cursor_at(count - 1)
@@ -87,7 +88,7 @@ def before(store: GroupTranscriptStore, session_key: str, text: str, limit: int,
 
 
 def after(store: GroupTranscriptStore, session_key: str, text: str, limit: int, where: tzinfo | None) -> Stretch:
-    """The messages behind a cursor, a message id, a time or an age. Raises InvalidCursorError."""
+    """The messages after a cursor, a message id, a time or an age. Raises InvalidCursorError."""
     place = position(session_key, text, where)
     if place is None:
         try:
@@ -101,14 +102,14 @@ def after(store: GroupTranscriptStore, session_key: str, text: str, limit: int, 
 
 
 def _back(store: GroupTranscriptStore, session_key: str, place: AtMessage, bound: str, limit: int) -> Stretch:
-    """What is shown before a place, read from its bound backwards: as much as it takes, however far back that is."""
+    """The messages shown before a place, read backwards from its bound, however far that takes."""
     chunks: list[tuple[str, list[Entry]]] = []
     needed, cursor, size = limit + SLACK, bound, limit + SLACK
     while True:
         page = store.read_back(session_key, cursor, size)
         chunks.append((cursor, page.entries))
         whole, cursor, size = len(page.entries) < size, page.cursor, 2 * size
-        # In the order of the file first, which decides between messages of the same moment.
+        # Collected in the file's order, because the sort is stable: it decides between messages of the same moment.
         found = [(number, entry) for number, (_, part) in reversed(list(enumerate(chunks))) for entry in part]
         found.sort(key=lambda one: _order(one[1]))
         entries = [entry for _, entry in found]
@@ -132,7 +133,7 @@ def _order(entry: Entry) -> tuple[float, int]:
 
 
 def _since(store: GroupTranscriptStore, session_key: str, cursor: str, limit: int) -> Stretch:
-    """What stands behind a cursor of the store, in the order in which it came."""
+    """The messages after a cursor of the store, in the order in which they were recorded."""
     page = store.read(session_key, cursor, limit)
     more = len(page.entries) == limit and bool(store.read(session_key, page.cursor, 1).entries)
     older = AtMessage.of(page.entries[0]).cursor(session_key) if page.entries else None
@@ -147,7 +148,7 @@ def _at_message(store: GroupTranscriptStore, session_key: str, text: str) -> Pos
 def _around(
     store: GroupTranscriptStore, session_key: str, place: Position, needed: int
 ) -> tuple[Page, tuple[int, int]]:
-    """So many of the newest messages that the place lies among them, behind ``needed`` others if there are as many."""
+    """Enough of the newest messages to include the place and ``needed`` messages before it, if there are so many."""
     depth = max(_FIRST_LOOK, 2 * (place.depth + needed))
     while True:
         page = store.recent(session_key, depth)

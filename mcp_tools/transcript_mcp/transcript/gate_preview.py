@@ -1,4 +1,4 @@
-"""What the relevance gate would say to a message that nobody has sent yet."""
+"""What the relevance gate would decide about a message that was not sent yet."""
 
 import time
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ __all__ = ["relevance"]
 _HISTORY: Final = 200
 _STRONGEST: Final = 3
 _NOBODY: Final = "\N{WORD JOINER}"
-"""The sender where none is given: somebody who never wrote, and whose name no text contains by chance."""
+"""The sender where none is given: it has never written, and no text contains it by chance."""
 
 
 def relevance(
@@ -33,8 +33,8 @@ def relevance(
 ) -> dict[str, Any]:
     """Whether ``agent`` (a name or alias) should answer ``text`` now, and why. Raises UnknownNameError.
 
-    The keys: ``agent``, ``respond``, ``reason`` (a code), ``sentence``, ``score`` (0 to 1), ``stage``, ``open`` (it is
-    for nobody in particular), and ``because``, the strongest features in words where the score decided.
+    Keys: ``agent``, ``respond``, ``reason`` (a code), ``sentence``, ``score`` (0 to 1), ``stage``, ``open`` (addressed
+    to nobody in particular), and, if the score decided, ``because``: the strongest features in words.
     """
     history = view.store.recent(session_key, _HISTORY).entries
     known = everybody(view, session_key, history, agents)
@@ -58,7 +58,7 @@ def relevance(
 
 
 def _message(text: str, name: str | None, known: Iterable[AgentProfile]) -> Entry:
-    """What whoever is called so would say now; somebody unknown goes by the name itself."""
+    """The text as an entry from the member with this name; an unknown name is used as the sender."""
     now = int(time.time() * 1000)
     message: Entry = {"role": "user", "content": text, "sender": _NOBODY, "message_id": None, "ts": now, "rts": now}
     if not name or not name.strip():

@@ -1,4 +1,4 @@
-"""Groups: who said what, who is there, what each bot decided about each message, and posting."""
+"""The page of groups: messages, members, each bot's decision about each message, and posting."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
 from nanobot_transcript.turns.addressees import id_at, talk_of
-from transcript_mcp.page import PageCall, PageWatch, Tell, WebPage, answered, as_json, done
+from transcript_mcp.page import PageCall, PageWatch, Tell, WebPage, as_json, get_handler, post_handler
 from transcript_mcp.transcript import excerpts, posts
 from transcript_mcp.transcript.excerpts import Stretch
 from transcript_mcp.transcript.positions import said
@@ -42,13 +42,13 @@ _MEMBERS_AMONG: Final = 300
 _TAKEN_BACK_WITHIN: Final = 1.0
 _NEWS: Final = frozenset({"messages", "decisions", "posts", "members"})
 _SURE: Final = 60.0
-"""Seconds after which everything is looked at once more, in case a hint was lost."""
+"""Seconds after which everything is checked even without a signal, in case one was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chats:
-    """The groups' record, the bots that the settings name, and after how many seconds of silence the loop guard
-    counts anew.
+    """The groups' record, the bots in the settings, and the seconds of silence after which the loop guard starts to
+    count again.
     """
 
     record: Record
@@ -57,7 +57,7 @@ class Chats:
 
 
 class GroupsPage(WebPage):
-    """The record as the page shows it. Its functions run in threads."""
+    """The page's handlers run in threads unless they are coroutines."""
 
     def __init__(self, chats: Chats) -> None:
         self._record = chats.record
@@ -69,26 +69,26 @@ class GroupsPage(WebPage):
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/groups``."""
         return [
-            web.get("/api/groups", answered(self.chats)),
+            web.get("/api/groups", get_handler(self.chats)),
             web.get("/api/groups/messages", self.messages),
-            web.get("/api/groups/news", answered(self.news)),
-            web.get("/api/groups/members", answered(self.members)),
-            web.get("/api/groups/decisions", answered(self.decisions)),
-            web.get("/api/groups/activity", answered(self.activity)),
-            web.get("/api/groups/search", answered(self.search)),
-            web.get("/api/groups/posts", answered(self.posts)),
+            web.get("/api/groups/news", get_handler(self.news)),
+            web.get("/api/groups/members", get_handler(self.members)),
+            web.get("/api/groups/decisions", get_handler(self.decisions)),
+            web.get("/api/groups/activity", get_handler(self.activity)),
+            web.get("/api/groups/search", get_handler(self.search)),
+            web.get("/api/groups/posts", get_handler(self.posts)),
             web.post("/api/groups/post", self.post),
         ]
 
     # -- reading
 
     def chats(self, asked: PageCall) -> dict[str, Any]:
-        """All chats, the one written to last first, with who is there and what was said last."""
+        """All chats, the most recently active first, with members and the last message."""
         chats = sorted(self._store.chats(), key=lambda chat: -chat.last_write_ms)
         return {"chats": [self._chat(chat) for chat in chats[: asked.number("limit", _CHATS, _CHATS)]]}
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
-        """A page of a chat: the newest messages, or those ``before`` a cursor; with what was taken back meanwhile."""
+        """A page of a chat: the newest messages, or those ``before`` a cursor, with marks for recalled ones."""
         asked = PageCall(request.query)
         chat, before = asked.text("chat"), asked.optional("before")
         limit = asked.number("limit", _PAGE, _MOST)
@@ -97,7 +97,7 @@ class GroupsPage(WebPage):
         return as_json(await in_thread(self._shown, stretch, gone))
 
     def news(self, asked: PageCall) -> dict[str, Any]:
-        """What came behind ``after``: messages, earlier ones that read differently now, and ids of recalled ones."""
+        """What is new after the cursor ``after``: messages, edited earlier ones, and ids of recalled ones."""
         chat, after = asked.text("chat"), asked.text("after")
         stretch = excerpts.after(self._store, chat, after, _MOST, None)
         answer = self._shown(stretch, [])
@@ -110,7 +110,7 @@ class GroupsPage(WebPage):
         return answer
 
     def members(self, asked: PageCall) -> dict[str, Any]:
-        """Who was seen in a chat, bots first; what each bot is for."""
+        """The members seen in a chat, bots first, with the bots' descriptions."""
         chat = asked.text("chat")
         known = {each.name: each for each in self._agents}
         profiles = {bot.name: bot for bot in self._store.members.bots()}
@@ -131,9 +131,9 @@ class GroupsPage(WebPage):
         return {"members": sorted(found.values(), key=lambda one: (not one["bot"], one["name"]))}
 
     def decisions(self, asked: PageCall) -> dict[str, Any]:
-        """What each bot decided about the latest messages, by message id; of two by one bot the later counts.
+        """Each bot's decision about the latest messages, by message id; of several by one bot the last counts.
 
-        ``before`` is what the gate had said, where a claim, the loop guard or the end of the answer came after it.
+        ``before`` is the gate's decision, where a claim, the loop guard or the end of the answer was recorded after it.
         """
         found: dict[str, dict[str, Any]] = {}
         for each in self._record.decisions.read(asked.text("chat"))[-_DECISIONS:]:
@@ -148,7 +148,7 @@ class GroupsPage(WebPage):
     def activity(self, asked: PageCall) -> dict[str, Any]:
         """Who spoke when: ``[milliseconds, index of the speaker, turns]`` for the latest messages, oldest first.
 
-        ``turns`` is how many turns bots had in a row with it, null for what nobody said: see ``turns_of_bots``.
+        ``turns``: consecutive turns of bots up to it, null for entries that nobody said; see ``turns_of_bots``.
         """
         speakers: dict[str, int] = {}
         names: list[dict[str, Any]] = []
@@ -171,8 +171,8 @@ class GroupsPage(WebPage):
 
     async def post(self, request: web.Request) -> web.StreamResponse:
         """Put a post into the outbox; a bot of the chat sends it."""
-        wanted: list[posts.Wanted] = []
-        checked = done(lambda asked: wanted.append(_wanted(asked)) or {})
+        wanted: list[posts.PostRequest] = []
+        checked = post_handler(lambda asked: wanted.append(_wanted(asked)) or {})
         refusal = await checked(request)
         if not wanted:
             return refusal
@@ -180,7 +180,7 @@ class GroupsPage(WebPage):
         return as_json(answer)
 
     def posts(self, asked: PageCall) -> dict[str, Any]:
-        """How posts are doing, by id; those that are not there any more are left out."""
+        """The states of posts, by id; posts that do not exist any more are left out."""
         found: list[PostStatus] = []
         for each in asked.text("ids").split(",")[:_MOST]:
             with suppress(UnknownPostError):
@@ -223,7 +223,7 @@ class GroupsPage(WebPage):
                 before = found
 
     def _look(self) -> Mapping[tuple[str, str], object]:
-        """How the chats and the decisions in them are now, by what it is and the chat."""
+        """The state of each chat and of its decisions, by kind of news and chat."""
         chats = self._store.chats()
         seen: dict[tuple[str, str], object] = {
             ("messages", chat.session_key): (chat.bytes, chat.last_write_ms) for chat in chats
@@ -249,7 +249,7 @@ class GroupsPage(WebPage):
         }
 
     def _page(self, chat: str, before: str | None, limit: int) -> tuple[Stretch, str, frozenset[str]]:
-        """A page, the place in the record from which it was read, and which messages were taken back behind it."""
+        """A page, the cursor from which it was read, and the ids of messages recalled after it."""
         if before is not None:
             return excerpts.before(self._store, chat, before, limit, None), "", frozenset()
         stretch = excerpts.newest(self._store, chat, limit)
@@ -257,7 +257,7 @@ class GroupsPage(WebPage):
         return stretch, since, frozenset(self._store.changes(chat, since).hidden)
 
     async def _taken_back(self, chat: str, since: str, hidden: frozenset[str]) -> list[dict[str, Any]]:
-        """Who took what back, and when: the record's own lines say so. Never what was said."""
+        """Who recalled which message, and when, from the record's raw lines. Never the recalled text."""
         missing, gone, senders = set(hidden), list[dict[str, Any]](), dict[str, Entry]()
         try:
             async with (
@@ -275,7 +275,7 @@ class GroupsPage(WebPage):
                     if not missing:
                         break
         except TimeoutError:
-            pass  # it was said before that place: not on this page either
+            pass  # the rest was said before that cursor, and so is not on this page
         return gone
 
     def _gone(self, target: str, line: Entry, first: Entry | None) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class GroupsPage(WebPage):
     def _messages(
         self, chat: str, entries: Collection[Entry], gone: Iterable[Mapping[str, Any]] = ()
     ) -> list[dict[str, Any]]:
-        """Messages of a chat; where their threads began only if the record has it, as pages look for that."""
+        """Messages of a chat, with the root of their thread if it is in the record."""
         roots = {root for entry in entries if (root := id_at(entry, "root_id"))}
         known = {*self._store.get_many(chat, roots), *(each["id"] for each in gone)} if roots else set[str]()
         return [
@@ -332,21 +332,22 @@ def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
     return shown | {"why": str(record["why"])} if record.get("why") else shown
 
 
-def _wanted(asked: PageCall) -> posts.Wanted:
+def _wanted(asked: PageCall) -> posts.PostRequest:
     text = asked.text("text", longest=None)
-    return posts.Wanted(
+    return posts.PostRequest(
         asked.text("chat"), text, asked.optional("agent"), asked.optional("key"), asked.optional("reply_to")
     )
 
 
 async def _nobody(_waited: float, _seconds: float, _sentence: str) -> None:
-    """Nobody is told of the waiting: there is none."""
+    """No progress to report: the page does not wait."""
 
 
 def turns_of_bots(entries: Sequence[Entry], idle: float) -> list[int | None]:
-    """For each entry, oldest first: the turns of bots in a row up to it, in its chat or thread; 0 for a person's.
+    """For each entry, oldest first: consecutive turns of bots up to it in its chat or thread; 0 for a person's message.
 
-    None for what nobody said, such as a note of a program. After ``idle`` seconds of silence a count begins anew.
+    None for entries that nobody said, such as a program's note. Counting starts again after ``idle`` seconds of
+    silence.
     """
     return [_turns(entry, entries[max(0, at + 1 - GUARD_HISTORY) : at], idle) for at, entry in enumerate(entries)]
 

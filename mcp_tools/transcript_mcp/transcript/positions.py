@@ -1,7 +1,7 @@
-"""Places in a chat that a client can name: at a message, or at a time. The store's own cursors are none of these.
+"""Positions in a chat that a client can name: at a message, or at a time. (The store's own cursors are another kind.)
 
-A place at a message is handed out as an opaque string. It is known by what the message is, not by where it stands, so
-it holds whatever is recorded, edited or recalled meanwhile; when the message itself is gone, its time stands in.
+A position at a message is given to clients as an opaque string. It identifies the message by a digest, not by its place
+in the file, so it stays valid whatever is recorded, edited or recalled; if the message is gone, its time is used.
 """
 
 import re
@@ -14,8 +14,9 @@ from typing import Final, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
+from nanobot_transcript.store.lines.order import SLACK
 
-__all__ = ["SLACK", "AtMessage", "AtTime", "Position", "position", "said"]
+__all__ = ["AtMessage", "AtTime", "Position", "position", "said"]
 
 _CURSOR: Final = re.compile(
     r"m1\.([0-9a-f]{6})\.(-?[0-9a-f]{1,16})\.([0-9a-f]{12})\.([0-9a-f]{1,12})(?:~([\x21-\x7e]{1,100}))?"
@@ -24,14 +25,12 @@ _AGE: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d|w)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _AHEAD_MS: Final = 300_000
-SLACK: Final = 64
-"""Messages may stand this far from where their time alone would put them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtMessage:
-    """At one message. ``depth`` is about how many messages stood behind its beginning when this was made; all that is
-    shown before it stands before ``bound``, a cursor of the store.
+    """At one message. ``depth``: roughly how many messages followed when this was made. ``bound``: a cursor of the
+    store behind everything that is shown before the message.
     """
 
     ts: int
@@ -45,15 +44,15 @@ class AtMessage:
         return cls(int(entry["ts"]), _digest(entry), depth, bound)
 
     def cursor(self, session_key: str) -> str:
-        """The string that ``position`` understands."""
+        """The string that ``position`` parses."""
         sign, ts = ("-" if self.ts < 0 else ""), abs(self.ts)
         bound = f"~{self.bound}" if self.bound else ""
         return f"m1.{_chat(session_key)}.{sign}{ts:x}.{self.digest}.{self.depth:x}{bound}"
 
     def find(self, entries: Sequence[Entry], *, whole: bool) -> tuple[int, int] | None:
-        """How many of ``entries`` (oldest first) stand before this place, and before what is behind it.
+        """How many of ``entries`` (oldest first) are before this position, and how many up to it.
 
-        None when the place may lie before all of them and these are not the ``whole`` chat.
+        None when the position may be before all of them, unless they are the ``whole`` chat.
         """
         at = self._at(entries)
         if at is not None:
@@ -61,7 +60,7 @@ class AtMessage:
         return AtTime(self.ts).find(entries, whole=whole)
 
     def count_before(self, entries: Sequence[Entry]) -> int:
-        """How many of ``entries`` (in the order of ``said``) stand before it; all these stand before its ``bound``."""
+        """How many of ``entries`` (in the order of ``said``, all before its ``bound``) are before it."""
         at = self._at(entries)
         return bisect_right(entries, self.ts, key=said) if at is None else at
 
@@ -71,7 +70,7 @@ class AtMessage:
 
 @dataclass(frozen=True, slots=True)
 class AtTime:
-    """At a time, in milliseconds since 1970; what was said in that very moment is behind it."""
+    """At a time, in milliseconds since 1970; messages of that very moment are after it."""
 
     ts: float
     depth: int = 0
@@ -86,10 +85,10 @@ Position: TypeAlias = AtMessage | AtTime
 
 
 def position(session_key: str, text: str, where: tzinfo | None) -> Position | None:
-    """The place that a text names: a cursor, an age such as ``2h``, a day, or a day and time; None for other texts.
+    """Parses a cursor, an age such as ``2h``, a date, or a date and time; None for other texts.
 
-    Without an offset a time is one of the zone ``where`` (None: this machine's). Raises InvalidCursorError for the
-    cursor of another chat.
+    A time without an offset is in the zone ``where`` (None: this machine's). Raises InvalidCursorError for the cursor
+    of another chat.
     """
     text = text.strip()
     cursor, age = _CURSOR.fullmatch(text), _AGE.fullmatch(text)

@@ -1,4 +1,4 @@
-"""Saying something in a chat: into the outbox, from which a bot of the chat sends it."""
+"""Posts to a chat through the outbox, from which a bot of the chat sends them."""
 
 import asyncio
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from transcript_mcp.transcript.chats import everybody, present
 from transcript_mcp.transcript.reading import View
 from transcript_mcp.transcript.waits import Tell
 
-__all__ = ["Wanted", "post"]
+__all__ = ["PostRequest", "post"]
 
 _TELL_EVERY: Final = 10.0
 _AMONG: Final = 200
@@ -24,8 +24,8 @@ _NEVER: Final = "Nothing has been recorded in this chat; is it the right one?"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A post: ``chat`` as people name it, ``agent`` the name or alias of the only bot that may send it."""
+class PostRequest:
+    """A requested post. ``chat``: as people name it. ``agent``: name or alias of the only bot that may send it."""
 
     chat: str
     text: str
@@ -35,13 +35,13 @@ class Wanted:
 
 
 async def post(
-    view: View, outbox: Postbox, wanted: Wanted, agents: Iterable[AgentProfile], *, wait: float, tell: Tell
+    view: View, outbox: Postbox, wanted: PostRequest, agents: Iterable[AgentProfile], *, wait: float, tell: Tell
 ) -> dict[str, Any]:
-    """Queue a post, and wait for so many seconds until a bot has sent it.
+    """Queue a post, and wait up to ``wait`` seconds for a bot to send it.
 
-    The keys: ``id``, ``state`` (``queued``, ``sent``, ``failed`` or ``expired``), ``session_key``, ``message_id`` once
-    it is sent, ``error`` where something went wrong, ``after`` (the cursor behind which answers come), and ``note``.
-    Raises UnknownNameError, OutboxError and StoreError kinds.
+    Keys: ``id``, ``state`` (``queued``, ``sent``, ``failed`` or ``expired``), ``session_key``, ``message_id`` once it
+    is sent, ``error`` if it failed, ``after`` (the cursor after which answers will come), and ``note``. Raises
+    UnknownNameError, OutboxError and StoreError.
     """
     session_key, after, post_id = await in_thread(_queue, view, outbox, wanted, agents)
     status = await _outcome(outbox, post_id, wait, tell)
@@ -58,7 +58,7 @@ async def post(
     return {key: value for key, value in answer.items() if value is not None}
 
 
-def _queue(view: View, outbox: Postbox, wanted: Wanted, agents: Iterable[AgentProfile]) -> tuple[str, str, str]:
+def _queue(view: View, outbox: Postbox, wanted: PostRequest, agents: Iterable[AgentProfile]) -> tuple[str, str, str]:
     """Session key, the end of the chat before the post, and the post's id."""
     session_key = chat_to_be(view.store, wanted.chat)
     agent = _only(view, session_key, wanted.agent, agents) if wanted.agent else None
@@ -69,19 +69,19 @@ def _queue(view: View, outbox: Postbox, wanted: Wanted, agents: Iterable[AgentPr
         idempotency_key=wanted.idempotency_key,
         agent=agent,
         reply_to=wanted.reply_to,
-        wants_answers=False,  # what people reply is for the bots, and for whoever reads the chat
+        wants_answers=False,  # replies are ordinary messages of the chat
     )
     return session_key, after, post_id
 
 
 def _only(view: View, session_key: str, name: str, agents: Iterable[AgentProfile]) -> str:
-    """The name of the bot that is meant; any will do where there is no bot yet. Raises UnknownNameError."""
+    """The full name of the bot; any name is accepted while the chat has no bot. Raises UnknownNameError."""
     known = everybody(view, session_key, view.store.recent(session_key, _AMONG).entries, agents)
     return bot_called(known, name).name if any(one.kind == "bot" for one in known) else name
 
 
 def _notes(view: View, session_key: str) -> list[str]:
-    """What to say of a post that waits."""
+    """Remarks on a post that is still queued."""
     if not view.store.recent(session_key, 1).entries:
         return [_WAITING, _NEVER]
     seen = any(one.kind == "bot" for one in present(view, session_key))

@@ -1,4 +1,4 @@
-"""What was said in a chat: pages of it, and single messages in full."""
+"""Shows messages of a chat: pages, and single messages in full."""
 
 from collections.abc import Iterable
 from datetime import tzinfo
@@ -9,15 +9,15 @@ from nanobot_transcript.errors import InvalidCursorError, UnknownNameError
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.names import in_words, shown_name
 from transcript_mcp.transcript import excerpts
-from transcript_mcp.transcript.bounds import fitting, shortened
 from transcript_mcp.transcript.excerpts import Stretch
-from transcript_mcp.transcript.lines import NOTE, WORDS, Line, encode, shown
+from transcript_mcp.transcript.json_lines import NOTE, WORDS, Line, encode, shown
+from transcript_mcp.transcript.size_limits import fitting, shortened
 
 __all__ = ["MessagePage", "View", "message", "page", "page_document", "page_text"]
 
 
 class View(NamedTuple):
-    """A store, and the time zone in which its times are shown (None: that of this machine)."""
+    """A store, and the time zone for showing times (None: that of this machine)."""
 
     store: GroupTranscriptStore
     where: tzinfo | None
@@ -28,7 +28,7 @@ class View(NamedTuple):
 
 
 class MessagePage(NamedTuple):
-    """Messages, and how they are shown."""
+    """Messages, and the lines that show them."""
 
     stretch: Stretch
     lines: list[Line]
@@ -53,14 +53,14 @@ def page(
 
 
 def page_text(told: MessagePage) -> str:
-    """A page for a model, with how to go on."""
+    """A page as text for a model, with hints how to read on."""
     chat = in_words(told.stretch.session_key)
     head = f"Messages of {chat}, oldest first. {NOTE}" if told.lines else f"No messages of {chat} here."
     return "\n".join([head, *map(encode, told.lines), *_ways_on(told.stretch)])
 
 
 def page_document(told: MessagePage) -> str:
-    """A page as one JSON document: ``older`` and ``newer`` are cursors, ``older`` null at the beginning of the chat."""
+    """A page as one JSON document. Cursors ``older`` and ``newer``; ``older`` is null at the beginning of the chat."""
     stretch = told.stretch
     fields = {
         "session_key": encode(stretch.session_key),

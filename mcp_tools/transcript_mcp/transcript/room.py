@@ -1,4 +1,4 @@
-"""The room of the group transcripts, as the hub and the commands know it."""
+"""Describes this room to the hub and the commands: the transcripts of groups."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""Looking for a text, in one chat or in all: the ones that were written to last come first, and time is bounded."""
+"""Searches for a text in one chat or in all, the most recently active first, with a limit on time."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,20 +7,20 @@ from typing import Final
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.store.contract import Chat, Hit
 from nanobot_transcript.store.names import in_words
-from transcript_mcp.transcript.bounds import SHARE, shortened, within
-from transcript_mcp.transcript.lines import NOTE, Line, count, encode
+from transcript_mcp.transcript.json_lines import NOTE, Line, count, encode
 from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.size_limits import SHARE, shortened, within
 
 __all__ = ["Search"]
 
 _LEAD: Final = 60
-"""Characters that are shown before what was found, where a text is too long to be shown from its beginning."""
+"""Characters shown before a hit in a text that is too long to be shown from its beginning."""
 
 _LISTED: Final = 5
 
 
 class Search:
-    """One search. Call ``go_on`` until it returns True, or until you have waited for long enough; then ``text``."""
+    """One search. Call ``go_on`` until it returns True or your time is over, then ``text``."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Search:
         self.done = False
 
     def go_on(self, seconds: float) -> bool:
-        """Look for about as long; True when there is nothing left to look at. Raises StoreError kinds for one chat."""
+        """Search for about so many seconds; True when everything was searched. For one chat, raises StoreError."""
         if self._one is not None:
             self._hits = self._view.store.search(self._query, self._one, self._limit)
             self.looked, self.done = 1, True
@@ -60,7 +60,7 @@ class Search:
         return True
 
     def text(self, max_chars: int) -> str:
-        """What was found, the newest first, and what was not looked at."""
+        """The hits, the newest first, and remarks on what was not searched."""
         lines = within((self._line(hit, max_chars // SHARE) for hit in self._hits), max_chars)
         query = encode(self._query[:_LEAD])
         where = f" in {in_words(self._one)}" if self._one is not None else ""
@@ -77,7 +77,7 @@ class Search:
         return self._waiting
 
     def _has_all_before(self, chat: Chat) -> bool:
-        """True when what this chat and the others behind it could add is older than all that was found."""
+        """True when this chat and the following ones can only have messages older than all hits so far."""
         return len(self._hits) >= self._limit and chat.last_write_ms < self._hits[-1].entry["ts"]
 
     def _look_into(self, chat: Chat) -> None:
@@ -90,7 +90,7 @@ class Search:
         del self._hits[self._limit :]
 
     def _line(self, hit: Hit, limit: int) -> Line:
-        """The message; of a long one the piece that was looked for."""
+        """The message; of a long one the part with the hit."""
         line = self._view.line(hit.entry, chat=hit.session_key if self._one is None else None)
         short = shortened(line, limit)
         if "more" not in short or self._query in short["text"]:

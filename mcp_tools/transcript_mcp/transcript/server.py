@@ -1,4 +1,4 @@
-"""Puts the server together."""
+"""Builds the MCP server of the transcripts."""
 
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
@@ -14,8 +14,8 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.names import chat_called
 from transcript_mcp.sdk import Server
-from transcript_mcp.transcript.bounds import MOST_ENTRIES, USUAL_CHARS, USUAL_ENTRIES, bounded
 from transcript_mcp.transcript.reading import View, page, page_document
+from transcript_mcp.transcript.size_limits import MOST_ENTRIES, USUAL_CHARS, USUAL_ENTRIES, bounded
 from transcript_mcp.transcript.subscriptions import Following
 from transcript_mcp.transcript.tools import TranscriptTools
 
@@ -48,9 +48,9 @@ def build_server(
 ) -> Server:
     """The transcript server over a store, which stays the caller's to close.
 
-    ``agents`` are bots known from elsewhere than the store, such as the settings. ``outbox`` opens
-    the one that takes posts, by default that of the same folder. Times are shown in ``timezone``, by default this
-    machine's. ``gate`` holds the options that ``transcript_relevance`` decides by.
+    ``agents``: bots known from elsewhere, such as the settings. ``outbox``: opens the outbox for posts, by default that
+    of the store's folder. ``timezone``: for showing times, by default this machine's. ``gate``: the options of
+    ``transcript_relevance``.
     """
     front = store if isinstance(store, AsyncGroupTranscriptStore) else AsyncGroupTranscriptStore.over(store)
     view = View(front.sync, timezone)
@@ -60,7 +60,7 @@ def build_server(
 
     @cache
     def beside() -> "Postbox":
-        from nanobot_transcript.outbox import Outbox  # brings SQLite, and few post
+        from nanobot_transcript.outbox import Outbox  # imports SQLite, which only posting needs
 
         opened = Outbox(front.base_dir)
         server.on_close(opened.close)

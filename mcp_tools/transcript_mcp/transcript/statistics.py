@@ -1,7 +1,7 @@
-"""Statistics: who said how much on which day, what bots did and why, how soon they answered, and which calls are left.
+"""The page of statistics: messages per day and member, what bots did and why, answer times, and API budgets.
 
-Counted as the command ``stats`` and the page System count. As much as that is, it is read once at a time, beside the
-event loop, and the answer says how much of it was looked at.
+Counts like the command ``stats`` and the System page. Since that reads a lot, one request at a time is answered, in a
+thread, and the answer says how much was read.
 """
 
 import asyncio
@@ -41,15 +41,17 @@ _MOST_DAYS: Final = 100
 _MOST_MESSAGES: Final = 20_000
 _MOST_VERDICTS: Final = 20_000
 _MEMBERS: Final = 12
-"""Members that are counted apart; the others are only in the sum of a day."""
+"""Members with counts of their own; the others are only in the sum of a day."""
 _WHYS: Final = 5
 _WITHIN: Final = (5, 15, 30, 60, 180, 600)
-"""Seconds; what took longer stands behind the last."""
+"""Upper bounds of answer times in seconds; longer ones are counted after the last."""
 
 
 class Latest:
-    """Iterated once. A chat is read on as long as no other one has anything newer, so that what is left out is older
-    than ``whole_since``.
+    """The latest messages of several chats, up to ``most``. Can be iterated once.
+
+    Always continues with the chat that may have the newest unread message, so everything left out is older than
+    ``whole_since``.
     """
 
     def __init__(self, store: "GroupTranscriptStore", chats: Iterable[Chat], since_ms: float, most: int) -> None:
@@ -59,11 +61,11 @@ class Latest:
         self._rests = [_Rest(-chat.last_write_ms, chat.session_key, None) for chat in chats]
         heapq.heapify(self._rests)
         self.read = 0
-        """Messages that were looked at."""
+        """Messages read so far."""
 
     @property
     def whole_since(self) -> float | None:
-        """From which time on nothing is left out (milliseconds); None where that is all that was asked for."""
+        """The time (ms) since which nothing was left out; None if nothing was left out at all."""
         return -self._rests[0].newest if self._rests else None
 
     def __iter__(self) -> Iterator[tuple[str, Entry]]:
@@ -75,13 +77,14 @@ class Latest:
             for entry in page.entries:
                 if said(entry) >= self._since:
                     yield rest.chat, entry
-            # What was fetched later may stand behind what is newer: a page that is older as a whole ends the chat.
+            # Messages fetched late may be recorded after newer ones, so only a page of nothing but older messages
+            # ends the chat.
             if len(page.entries) == _PAGE and max(map(said, page.entries)) >= self._since:
                 heapq.heappush(self._rests, _Rest(-said(page.entries[0]), rest.chat, page.cursor))
 
 
 class StatisticsPage(WebPage):
-    """The record in numbers, as a page shows them."""
+    """The page with the record in numbers."""
 
     def __init__(self, chats: Chats, settings: Settings) -> None:
         self._record = chats.record
@@ -94,7 +97,7 @@ class StatisticsPage(WebPage):
         return [web.get("/api/statistics", self.statistics)]
 
     async def statistics(self, request: web.Request) -> web.StreamResponse:
-        """All of it, of one ``chat`` or of all; ``days`` are the moments at which days begin (ms), 14 by default."""
+        """All numbers, of one ``chat`` or of all. ``days``: the starts of days (ms), by default of the last 14."""
         asked = PageCall(request.query)
         days, chat = _beginnings(asked), asked.optional("chat")
         async with self._alone:
@@ -126,7 +129,7 @@ class StatisticsPage(WebPage):
     def _spoken(
         self, latest: Latest, days: Sequence[int], wanted: set[tuple[str, str]]
     ) -> tuple[list[Spoken], dict[tuple[str, str], float]]:
-        """What was said on each day, and when (ms) the ``wanted`` messages were."""
+        """The messages of each day, and the times (ms) of the ``wanted`` messages."""
         spoken, names, when = [Spoken() for _ in days], dict[str, str](), dict[tuple[str, str], float]()
         for chat, entry in latest:
             sender, at = entry["sender"], said(entry)
@@ -140,7 +143,7 @@ class StatisticsPage(WebPage):
 def _verdicts(
     log: DecisionLog, since_ms: float, chats: Sequence[Chat], most: int = _MOST_VERDICTS
 ) -> tuple[list[NotedVerdict], int]:
-    """What bots did, and in how many of the chats that was looked up: in no more once there is so much."""
+    """What bots did, and the number of chats in which that was read; reading stops after ``most`` verdicts."""
     found: list[NotedVerdict] = []
     for done, chat in enumerate(chats):
         if len(found) >= most:
@@ -150,7 +153,7 @@ def _verdicts(
 
 
 def _by_day(days: Sequence[int], spoken: Sequence[Spoken]) -> dict[str, Any]:
-    """Who said most, and how much each of them did on each day."""
+    """The members with the most messages, and their messages per day."""
     members: dict[str, MessageCount] = {}
     for speaker in (each for day in spoken for each in day.speakers.values()):
         one = members.setdefault(speaker.sender, MessageCount(speaker.sender, speaker.name, speaker.kind))
@@ -184,7 +187,7 @@ def _by_bot(verdicts: Iterable[NotedVerdict], asked: dict[tuple[str, str], float
 
 
 def _by_reason(verdicts: Iterable[NotedVerdict]) -> list[dict[str, Any]]:
-    """How often for each reason, the most frequent first; of what went wrong only the most frequent is told apart."""
+    """Counts by reason, the most frequent first; of failures only the most frequent causes are listed apart."""
     whys = Counter(each.why for each in verdicts if each.done == "failed")
     told = {why for why, _ in whys.most_common(_WHYS)}
     counts = Counter(
@@ -200,8 +203,9 @@ def _by_reason(verdicts: Iterable[NotedVerdict]) -> list[dict[str, Any]]:
 
 
 def _took(seconds: Sequence[float]) -> dict[str, Any] | None:
-    """How long answers took: half of them not longer than ``median``, nine of ten not longer than ``most``, and how
-    many up to each of ``_WITHIN``; None where nothing is known. ``seconds`` are in their order.
+    """Answer times: the median, the 90th percentile (``most``), and counts for each bound of ``_WITHIN``.
+
+    None where nothing is known. ``seconds`` are sorted.
     """
     if not seconds:
         return None
@@ -213,7 +217,7 @@ def _took(seconds: Sequence[float]) -> dict[str, Any] | None:
 
 
 def _beginnings(asked: PageCall) -> list[int]:
-    """The moments (ms) at which the days begin, the earliest first; of very many the latest."""
+    """The starts of the days (ms), the earliest first, limited to the latest ``_MOST_DAYS``."""
     given = sorted(set(asked.numbers("days")))
     if given:
         return given[-_MOST_DAYS:]
@@ -222,7 +226,7 @@ def _beginnings(asked: PageCall) -> list[int]:
 
 
 def _limits(settings: Settings) -> Iterator[tuple[str, int]]:
-    """How many calls bots may make in an hour, by the names of their budgets."""
+    """The calls that bots may make in an hour, by the name of the budget."""
     if settings.gate.judge.kind != "off":
         yield QUESTIONS, settings.gate.judge.per_hour
     if settings.history.enabled:
@@ -233,7 +237,7 @@ _PAGE: Final = 1000
 
 
 class _Rest(NamedTuple):
-    """What of a chat was not read yet: it is older than ``-newest`` (milliseconds), and stands before ``cursor``."""
+    """The unread part of a chat, before ``cursor`` and no newer than ``-newest`` (ms). Negated for the min-heap."""
 
     newest: float
     chat: str

@@ -1,4 +1,4 @@
-"""Tells subscribers of a chat's resource that something was said there; nothing runs for chats nobody subscribed to."""
+"""Tells subscribers of a chat's resource about new messages. Only chats with a subscriber are followed."""
 
 import asyncio
 import logging
@@ -20,8 +20,7 @@ _PAUSE: Final = 10.0
 
 
 class Following:
-    """The tasks that follow chats, one for each chat that has a subscriber, however its URI is spelled. For one event
-    loop.
+    """One task for each chat with a subscriber, however the URI is spelled. For one event loop.
 
     A chat that cannot be followed is tried again after ``pause`` seconds.
     """
@@ -32,13 +31,13 @@ class Following:
         self._pause = pause
         self._wanted: set[str] = set()
         self._chats: dict[str, str] = {}  # session keys by URI
-        self._spellings: dict[str, dict[str, str]] = {}  # by session key: URIs as they were asked for
+        self._spellings: dict[str, dict[str, str]] = {}  # by session key: URIs as clients spell them
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by session key
         server.on_subscribe(self.begin)
         server.on_unsubscribe(self.end)
 
     async def begin(self, uri: str) -> None:
-        """Follow the chat of a URI; whatever is said from the return of this on is told."""
+        """Follow the chat of a URI. Once this has returned, every new message is announced."""
         known = canonical(uri)
         self._wanted.add(known)
         place = await in_thread(self._place, uri)
@@ -51,7 +50,7 @@ class Following:
             self._tasks[session_key] = asyncio.create_task(self._follow(session_key, end))
 
     def end(self, uri: str) -> None:
-        """Nobody is subscribed any more."""
+        """Stop following: the last subscriber has left."""
         known = canonical(uri)
         self._wanted.discard(known)
         session_key = self._chats.pop(known, None)
@@ -75,7 +74,7 @@ class Following:
             session_key = chat_to_be(self._store, found[1]["chat"])
             return session_key, self._store.end(session_key)
         except TranscriptError as error:
-            logger.warning("clients are not told of news in %s: %s %s", uri, error, error.hint)
+            logger.warning("Subscribers of %s get no updates: %s %s", uri, error, error.hint)
             return None
 
     async def _follow(self, session_key: str, after: str | None) -> None:
@@ -90,4 +89,4 @@ class Following:
                 logger.exception("%s cannot be followed; trying again", session_key)
             after = None
             await asyncio.sleep(self._pause)
-            self._tell(session_key)  # what was said meanwhile nobody counted
+            self._tell(session_key)  # messages may have been missed meanwhile

@@ -1,6 +1,7 @@
-"""The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
+"""The MCP tools of the transcripts: names, descriptions, limits. The work is in the other modules of this room."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
@@ -11,7 +12,10 @@ from nanobot_transcript.store.names import chat_called
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.sdk import Context, Server
 from transcript_mcp.transcript import chats, reading, waits
-from transcript_mcp.transcript.bounds import (
+from transcript_mcp.transcript.json_lines import encode
+from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.search import Search
+from transcript_mcp.transcript.size_limits import (
     LEAST_CHARS,
     MOST_CHARS,
     MOST_ENTRIES,
@@ -19,9 +23,6 @@ from transcript_mcp.transcript.bounds import (
     USUAL_ENTRIES,
     bounded,
 )
-from transcript_mcp.transcript.lines import encode
-from transcript_mcp.transcript.reading import View
-from transcript_mcp.transcript.search import Search
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import Postbox
@@ -47,22 +48,15 @@ _Chars = Annotated[
 _Offset = Annotated[int, Field(description="How many to skip, as an earlier answer says.")]
 
 
+@dataclass(eq=False)
 class TranscriptTools:
-    """One method per tool. ``offer`` registers them; agents are the bots that this server was told of."""
+    """One method per tool. ``offer`` registers them. ``agents``: the bots of the settings."""
 
-    def __init__(
-        self,
-        store: AsyncGroupTranscriptStore,
-        view: View,
-        outbox: "Callable[[], Postbox]",
-        agents: Sequence[AgentProfile],
-        gate: "GateOptions | None",
-    ) -> None:
-        self._store = store
-        self._view = view
-        self._outbox = outbox
-        self._agents = agents
-        self._gate = gate
+    store: AsyncGroupTranscriptStore
+    view: View
+    outbox: "Callable[[], Postbox]"
+    agents: Sequence[AgentProfile]
+    gate: "GateOptions | None"
 
     def offer(self, server: Server) -> None:
         """Register all tools."""
@@ -83,7 +77,7 @@ class TranscriptTools:
         offset: _Offset = 0,
     ) -> str:
         """List the recorded group chats, most recently active first, with who is in them."""
-        return chats.chats_text(self._view, limit=bounded(limit, 1, MOST_ENTRIES), offset=max(0, offset))
+        return chats.chats_text(self.view, limit=bounded(limit, 1, MOST_ENTRIES), offset=max(0, offset))
 
     async def recent(
         self,
@@ -113,10 +107,10 @@ class TranscriptTools:
         key = await self._ready(session_key)
         chars = bounded(max_chars, LEAST_CHARS, MOST_CHARS)
         if message_id:
-            return await in_thread(reading.message, self._view, key, message_id, offset=offset, max_chars=chars)
+            return await in_thread(reading.message, self.view, key, message_id, offset=offset, max_chars=chars)
         told = await in_thread(
             reading.page,
-            self._view,
+            self.view,
             key,
             limit=bounded(limit, 1, MOST_ENTRIES),
             max_chars=chars,
@@ -137,8 +131,8 @@ class TranscriptTools:
         max_chars: _Chars = USUAL_CHARS,
     ) -> str:
         """Find messages that contain a text, newest first. Works for any script, from one character on."""
-        key = await in_thread(chat_called, self._view.store, session_key) if session_key else None
-        search = Search(self._view, query, key, bounded(limit, 1, MOST_ENTRIES))
+        key = await in_thread(chat_called, self.view.store, session_key) if session_key else None
+        search = Search(self.view, query, key, bounded(limit, 1, MOST_ENTRIES))
         for _ in range(_SEARCH_SECONDS):
             if await in_thread(search.go_on, _SLICE):
                 break
@@ -154,9 +148,9 @@ class TranscriptTools:
         offset: _Offset = 0,
     ) -> str:
         """Who is in a group chat: names, who is a bot, what each bot is for, and when they were last seen."""
-        key = chat_called(self._view.store, session_key) if session_key else None
+        key = chat_called(self.view.store, session_key) if session_key else None
         most = bounded(limit, 1, MOST_ENTRIES)
-        return chats.members_text(self._view, key, self._agents, limit=most, offset=max(0, offset))
+        return chats.members_text(self.view, key, self.agents, limit=most, offset=max(0, offset))
 
     async def wait(
         self,
@@ -179,7 +173,7 @@ class TranscriptTools:
         """
         key = await self._ready(session_key)
         return await waits.news(
-            self._view,
+            self.view,
             key,
             after=after or None,
             timeout=min(max(0.0, timeout), waits.LONGEST_WAIT),
@@ -201,11 +195,11 @@ class TranscriptTools:
 
         Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
         """
-        from transcript_mcp.transcript import gate_preview  # the gate is needed here only, and not light
+        from transcript_mcp.transcript import gate_preview  # slow to import, and only needed here
 
-        key = chat_called(self._view.store, session_key)
+        key = chat_called(self.view.store, session_key)
         return encode(
-            gate_preview.relevance(self._view, key, text, agent, sender=sender, agents=self._agents, options=self._gate)
+            gate_preview.relevance(self.view, key, text, agent, sender=sender, agents=self.agents, options=self.gate)
         )
 
     async def post(
@@ -231,15 +225,15 @@ class TranscriptTools:
         """
         from transcript_mcp.transcript import posts
 
-        wanted = posts.Wanted(session_key, text, agent or None, idempotency_key or None, reply_to or None)
+        wanted = posts.PostRequest(session_key, text, agent or None, idempotency_key or None, reply_to or None)
         seconds = min(max(0.0, wait), waits.LONGEST_WAIT)
         return encode(
-            await posts.post(self._view, self._outbox(), wanted, self._agents, wait=seconds, tell=context.progress)
+            await posts.post(self.view, self.outbox(), wanted, self.agents, wait=seconds, tell=context.progress)
         )
 
     async def _ready(self, chat: str) -> str:
-        """The session key of a chat, once what was missed of it has been asked for."""
-        key = await in_thread(chat_called, self._view.store, chat)
-        if self._store.gaps is not None:
-            await self._store.gaps.filled(key)
+        """The session key of a chat, after gaps in its record were filled from the platform's history."""
+        key = await in_thread(chat_called, self.view.store, chat)
+        if self.store.gaps is not None:
+            await self.store.gaps.filled(key)
         return key

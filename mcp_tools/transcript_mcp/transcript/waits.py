@@ -1,4 +1,4 @@
-"""Waiting until something is new in a chat."""
+"""Waits for news in a chat."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.names import in_words
 from nanobot_transcript.threads import in_thread
-from transcript_mcp.transcript.bounds import fitting
-from transcript_mcp.transcript.lines import Line, encode, shown_id
+from transcript_mcp.transcript.json_lines import Line, encode, shown_id
 from transcript_mcp.transcript.reading import MessagePage, View, page, page_text
+from transcript_mcp.transcript.size_limits import fitting
 
 __all__ = ["LONGEST_WAIT", "Tell", "news"]
 
@@ -18,12 +18,12 @@ LONGEST_WAIT: Final = 300.0
 
 _TELL_EVERY: Final = 10.0
 _QUIET: Final = 0.05
-"""Seconds without another entry after which what came is handed over."""
+"""Seconds of quiet after which new entries are returned, so that a burst comes as one answer."""
 
 _CHANGED: Final = "Earlier messages that read differently now (`changed`) or were taken back (`recalled`):"
 
 Tell = Callable[[float, float, str], Awaitable[None]]
-"""Called now and then with the seconds waited, the seconds there are, and a sentence."""
+"""Called now and then with the seconds waited, the seconds in total, and a sentence."""
 
 
 async def news(
@@ -37,10 +37,10 @@ async def news(
     tell: Tell,
     tell_every: float = _TELL_EVERY,
 ) -> str:
-    """What came behind ``after`` (a cursor, message id, time or age; None: from now on), as soon as there is something.
+    """The news after ``after`` (a cursor, message id, time or age; None: from now on), as soon as there are any.
 
-    Edits and recalls of earlier messages are news, too. When nothing comes within ``timeout`` seconds, a text says so.
-    Either text has the cursor to wait on from. Raises InvalidCursorError and StoreError kinds.
+    Edits and recalls of earlier messages count. If nothing comes within ``timeout`` seconds, the text says so. In any
+    case it has the cursor to continue with. Raises InvalidCursorError and StoreError.
     """
     cursor = after if after is not None else await in_thread(view.store.end, session_key)
     waiting = _Waiting(timeout, tell, f"Nothing new in {in_words(session_key)} yet.", tell_every)
@@ -55,7 +55,7 @@ async def news(
 
 
 class _Came(NamedTuple):
-    """What stands behind a place: messages, and lines about earlier ones."""
+    """New messages, and lines about changed earlier ones."""
 
     told: MessagePage
     changes: list[Line]
@@ -63,9 +63,9 @@ class _Came(NamedTuple):
 
 def _came(view: View, session_key: str, after: str, limit: int, max_chars: int) -> _Came:
     told = page(view, session_key, limit=limit, max_chars=max_chars * 3 // 4, after=after)
-    if told.stretch.since is None:  # a place at a message or a time, which is no place among edits and recalls
+    if told.stretch.since is None:  # edits and recalls can only be found from a cursor of the store
         return _Came(told, [])
-    # Asked for after the messages, so that what happens in between is told twice rather than never.
+    # After the messages, so that what happens between the two reads is reported twice rather than never.
     changes = view.store.changes(session_key, told.stretch.since)
     new = {entry["message_id"] for entry in told.stretch.entries}
     edited = view.store.get_many(session_key, sorted(changes.edited - new)[:limit])
@@ -81,7 +81,7 @@ def _told_changes(changes: Sequence[Line]) -> Iterator[str]:
 
 
 class _Waiting:
-    """Waits, all in all for ``timeout`` seconds, and tells now and then that it still does."""
+    """Waits for ``timeout`` seconds in total, and reports progress now and then."""
 
     def __init__(self, timeout: float, tell: Tell, sentence: str, every: float) -> None:
         self._loop = asyncio.get_running_loop()
@@ -92,9 +92,9 @@ class _Waiting:
         self._every = every
 
     async def for_any(self, entries: AsyncGenerator[Entry, None], most: int) -> bool:
-        """True when entries came and, for a moment, no more did, or ``most`` came; False when the time is over."""
+        """True once entries came, followed by a moment of quiet or ``most`` in number; False when the time is over."""
         arrived = asyncio.Event()
-        # A task of its own: a time limit or a cancelled request must not break off the reading in the middle.
+        # In a task of its own: a timeout or a cancelled request must not interrupt the generator in the middle.
         reading = self._loop.create_task(_read(entries, arrived, most))
         reading.add_done_callback(lambda _: arrived.set())
         try:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
-from transcript_mcp.assistant.questions.store import QuestionStore
+from transcript_mcp.assistant.questions.contract import QuestionStore
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 
 MakeStore = Callable[[], QuestionStore]
 

@@ -8,7 +8,7 @@ import pytest
 from contract.assistant.conftest import MakeStore
 from msgspec.structs import replace
 
-from transcript_mcp.assistant.questions.store import End, Ended, QuestionStore
+from transcript_mcp.assistant.questions.contract import End, Ended, QuestionStore
 from transcript_mcp.assistant.questions.values import (
     AnswerContent,
     Choices,

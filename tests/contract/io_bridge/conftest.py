@@ -8,7 +8,9 @@ import pytest
 from support.queues import Clocks
 
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.io_bridge import Limits, QueueStore, SqlQueueStore
+from transcript_mcp.io_bridge.contract import QueueStore
+from transcript_mcp.io_bridge.store import SqlQueueStore
+from transcript_mcp.io_bridge.values import Limits
 
 MakeStore = Callable[..., QueueStore]
 

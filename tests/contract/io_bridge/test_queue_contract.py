@@ -7,7 +7,8 @@ import pytest
 from support.queues import Clocks
 
 from nanobot_transcript.errors import QueueFullError
-from transcript_mcp.io_bridge import Direction, Item, QueueStore
+from transcript_mcp.io_bridge.contract import QueueStore
+from transcript_mcp.io_bridge.values import Direction, Item
 
 MakeStore = Callable[..., QueueStore]
 

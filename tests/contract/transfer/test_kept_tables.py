@@ -14,8 +14,8 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.record.transfer.kept_tables import POSTS, TablesPart
 from nanobot_transcript.record.transfer.move import MoveReport, check, move
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
-from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.contract import End
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, Ending, HistoryQuery, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
 from transcript_mcp.mail.mail import AgentMail

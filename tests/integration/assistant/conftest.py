@@ -12,8 +12,8 @@ from nanobot_transcript.settings import Settings
 from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.protocol.callers import Callers
 from transcript_mcp.assistant.protocol.connect import routes
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.door.identity import Tokens

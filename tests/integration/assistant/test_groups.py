@@ -14,8 +14,8 @@ from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
 from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.groups import GroupQuestions
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
 
 if TYPE_CHECKING:

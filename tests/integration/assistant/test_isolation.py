@@ -301,7 +301,7 @@ async def test_an_answer_counts_that_arrived_before_the_line_was_cut(hub: Hub, t
     with closing(sqlite3.connect(tmp_path / "assistant.sqlite3", isolation_level=None)) as elsewhere:
         async with page(hub.url, "test-token", "Ada") as ada:
             await ada.until("AskQuestion")
-            await until(lambda: any(each.shown for each in hub.assistant._holding.records(None)))
+            await until(lambda: any(each.shown for each in hub.assistant._open.records(None)))
             elsewhere.execute("BEGIN IMMEDIATE")  # nothing can be written down for the moment
             await ada.reply("q1", "yes")
             await ada.send("GetOnlineUsers")

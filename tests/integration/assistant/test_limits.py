@@ -159,7 +159,7 @@ async def test_who_sends_much_without_an_end_keeps_nobody_from_asking(hub: Hub) 
 
 async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCaptureFixture) -> None:
     gone = asyncio.create_task(hub.caller.ask("q1"))
-    await until(lambda: hub.assistant._holding.records(None))
+    await until(lambda: hub.assistant._open.records(None))
     gone.cancel()
     await numbers_with(hub, r'requests_total{.*status="499"} 1')
     address = urlsplit(hub.url)
@@ -169,7 +169,7 @@ async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCapt
     await writer.drain()
     await numbers_with(hub, "open_requests 2")  # this one's and the one that asks
     writer.transport.abort()
-    await until(lambda: not [held for held in hub.assistant._holding._held.values() if held.waiters])
+    await until(lambda: not [held for held in hub.assistant._open._held.values() if held.waiters])
     numbers = await numbers_with(hub, r'requests_total{.*status="499"} 2')
     assert 'status="500"' not in numbers
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

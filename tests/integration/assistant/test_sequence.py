@@ -127,7 +127,7 @@ async def test_the_others_are_told_who_answered_and_who_was_late_too(hub: Hub) -
 
 async def test_a_page_that_comes_later_is_shown_what_waits(hub: Hub) -> None:
     asking = asyncio.create_task(hub.caller.ask("q1", timeout=3600))
-    await until(lambda: hub.assistant._holding.records(None))
+    await until(lambda: hub.assistant._open.records(None))
     async with page(hub.url) as ada:
         assert (await ada.login("test-token")).success
         assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
@@ -269,7 +269,7 @@ async def test_a_program_may_introduce_itself_and_say_that_it_lives(
 
 async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:
     asking = asyncio.create_task(hub.caller.ask("q1"))
-    await until(lambda: hub.assistant._holding.records(None))
+    await until(lambda: hub.assistant._open.records(None))
     reply = (
         '{"ID": "q1", "contents": [{"type": 1, "text": {"type": "text", "text": "yes"}}], "Meta": {"nickname": "cron"}}'
     )
@@ -341,7 +341,7 @@ async def test_an_error_ends_a_question_that_takes_nothing_but_its_options_and_a
 
 async def test_a_script_refuses_with_the_token_as_bearer(hub: Hub) -> None:
     asking = asyncio.create_task(hub.caller.ask("q1"))
-    await until(lambda: hub.assistant._holding.records(None))
+    await until(lambda: hub.assistant._open.records(None))
     url = f"{hub.url}/agentassistproto.SrvAgentAssistReply/AskQuestionReply"
     headers = {"Content-Type": "application/json", "Authorization": "Bearer test-token"}
     reply = '{"ID": "q1", "IsError": true, "contents": [{"type": 1, "text": {"type": "text", "text": "no"}}]}'

@@ -10,8 +10,9 @@ import pytest
 from support.mailboxes import Office
 from support.original_filebox import OriginalFileBox, fetch
 
-from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, Hooks, Mailbox
+from transcript_mcp.filebox import ConfigSource, FileBox, Hooks, Mailbox
 from transcript_mcp.filebox.thread import entries
+from transcript_mcp.filebox.values import BOXES
 
 Start = Callable[..., OriginalFileBox]
 RECORDED = Path(__file__).resolve().parents[2] / "data" / "filebox" / "shared-1.0"

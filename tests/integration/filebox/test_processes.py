@@ -20,9 +20,10 @@ from support.spawning import SpawnAction
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import MailboxBusyError
-from transcript_mcp.filebox import BOXES, Mailbox, Sent
-from transcript_mcp.filebox.intents import Intent
+from transcript_mcp.filebox import Mailbox, Sent
+from transcript_mcp.filebox.delivery_journal import Intent
 from transcript_mcp.filebox.thread import entries
+from transcript_mcp.filebox.values import BOXES
 
 AGENTS = ["qa_agent", "dev_agent"]
 MAILS = 1000

@@ -22,7 +22,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.lazy_record import Opening
 from transcript_mcp.hub import create_app
-from transcript_mcp.io_bridge import Bridge
+from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.io_bridge.routes import QueueRoutes
 from transcript_mcp.io_bridge.server import bridge_from, build_server
 from transcript_mcp.room import OpenRoom

@@ -9,8 +9,8 @@ import pytest
 from support.babble import Babble
 
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
-from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.contract import End
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, Ending, HistoryQuery, Question
 from transcript_mcp.mail.search.hits import search
 from transcript_mcp.mail.store import MailStore, index_messages

@@ -12,7 +12,7 @@ from support.needs import lacks
 from support.waiting import until
 
 from transcript_mcp.sdk import Context, Server
-from transcript_mcp.sdk.shortcut import ForSdk, Shortcut
+from transcript_mcp.sdk.shortcut import Handled, Shortcut
 
 pytestmark = pytest.mark.mcp
 
@@ -133,7 +133,7 @@ async def test_who_was_refused_at_the_greeting_is_answered_nothing_beside_the_sd
 @only_sdk_1
 async def test_nobody_waits_for_the_sdk_because_a_call_that_it_has_not_heard_is_cancelled() -> None:
     connection = await Connection().greeted()
-    assert connection.shortcut.take(line("notifications/cancelled", requestId=3)) == ForSdk()
+    assert connection.shortcut.take(line("notifications/cancelled", requestId=3)) == Handled()
 
 
 @only_sdk_1
@@ -141,7 +141,7 @@ async def test_the_sdk_hears_the_greeting_when_something_is_for_it_and_its_answe
     connection = Connection()
     greeting = line("initialize", 7, **GREETING)
     assert (await connection.answer(greeting))["id"] == 7
-    assert connection.shortcut.take(INITIALIZED) == ForSdk()
+    assert connection.shortcut.take(INITIALIZED) == Handled()
     assert connection.shortcut.unheard() == [greeting, INITIALIZED]
     assert connection.shortcut.unheard() == []
     assert connection.shortcut.take(INITIALIZED) is None

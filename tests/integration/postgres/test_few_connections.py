@@ -14,8 +14,8 @@ from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.record import Record
 from nanobot_transcript.sql.postgres.migrations import lock_number
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
-from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.contract import End
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, Ending, Question
 from transcript_mcp.io_bridge.store import SqlQueueStore
 

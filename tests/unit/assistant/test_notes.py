@@ -12,9 +12,9 @@ from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.assistant.questions.notes import Lent
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
+from transcript_mcp.assistant.questions.notes import LentNotes
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import HistoryQuery, Question, QuestionEvent
 
 ALPHA = Question("s", "", "question", "", project="/p", agent="Alpha")
@@ -24,7 +24,7 @@ def message(**changes: Any) -> Question:
     return replace(ALPHA, kind="message", text="stop", **changes)
 
 
-def texts(lent: Lent | None) -> list[str]:
+def texts(lent: LentNotes | None) -> list[str]:
     return [] if lent is None else [each.question.text for each in lent.messages]
 
 
@@ -46,7 +46,7 @@ class Place:
         """A person writes to Alpha."""
         await self.assistant.write(replace(message(), text=text), by="Ada", where="web")
 
-    async def lend(self, session: str = "s1", agent: Question = ALPHA) -> Lent | None:
+    async def lend(self, session: str = "s1", agent: Question = ALPHA) -> LentNotes | None:
         """What Alpha gets there."""
         return await self.assistant.unasked.lend(agent, session)
 
@@ -182,7 +182,7 @@ async def test_a_call_that_is_cancelled_while_it_takes_leaves_the_message(place:
             await asyncio.sleep(0)
         taking.cancel()
         (lent,) = await asyncio.gather(taking, return_exceptions=True)
-        if isinstance(lent, Lent):
+        if isinstance(lent, LentNotes):
             lent.arrived(False)
         await until(lambda: not place.assistant.unasked._tasks)
     assert texts(await place.lend()) == ["stop"]

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.questions.open_questions import Holding
+from transcript_mcp.assistant.questions.open_questions import OpenQuestions
 from transcript_mcp.assistant.questions.values import Inquiry, Question
 
 MIB = 1024 * 1024
@@ -16,29 +16,29 @@ def question(id: str, text: str = "Which?") -> Question:
 
 
 def test_what_waits_together_has_a_limit_in_bytes() -> None:
-    holding = Holding(lambda *_: None, grace=60)
+    questions = OpenQuestions(lambda *_: None, grace=60)
     large = "x" * (20 * MIB)
-    with holding.room_for(question("q1", large)):
+    with questions.room_for(question("q1", large)):
         with (
             pytest.raises(InvalidQuestionError, match="waiting for an answer already have"),
-            holding.room_for(question("q2", large)),
+            questions.room_for(question("q2", large)),
         ):
             pytest.fail("it was let in")
-        with holding.room_for(question("q3")):
+        with questions.room_for(question("q3")):
             pass
-    with holding.room_for(question("q2", large)):
+    with questions.room_for(question("q2", large)):
         pass
 
 
 async def test_a_question_that_somebody_waits_for_is_not_closed_after_the_grace() -> None:
     loop = asyncio.get_running_loop()
     closed: list[tuple[str, str]] = []
-    holding = Holding(lambda key, _: closed.append(key), grace=0)
+    questions = OpenQuestions(lambda key, _: closed.append(key), grace=0)
     for each in ("awaited", "left"):
-        holding.hold(Inquiry(question(each), 1, 0.0, "waiting"), 600)
-    awaited = holding.get("s", "awaited")
+        questions.add(Inquiry(question(each), 1, 0.0, "waiting"), 600)
+    awaited = questions.get("s", "awaited")
     assert awaited is not None
-    holding.join(awaited, loop.create_future())
+    questions.join(awaited, loop.create_future())
     later = loop.create_future()
     loop.call_later(0, later.set_result, None)  # timers ring in their order
     await later

@@ -9,8 +9,8 @@ from support.waiting import until
 from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.assistant.protocol import proto, wire
 from transcript_mcp.assistant.protocol.screens import Screen, Screens
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, GivenAnswer, Question, QuestionEvent
 from transcript_mcp.door.identity import Tokens
 
@@ -73,5 +73,5 @@ async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_b
     await until(lambda: ("AskQuestionReplyNotification", "q2") in told(heard))
     assert ("AskQuestionReplyNotification", "q1") not in told(heard)
     with caplog.at_level(logging.ERROR):
-        assert "clients could not be told that a question ended" in caplog.text
+        assert "Clients could not be told that a question ended" in caplog.text
     assistant.close()

@@ -18,8 +18,8 @@ from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import (
     AnswerContent,
     AnswerOutcome,
@@ -41,7 +41,7 @@ def other(**changes: Any) -> Question:
 
 
 def held(assistant: Assistant) -> list[Inquiry]:
-    return assistant._holding.records(None)
+    return assistant._open.records(None)
 
 
 async def at_rest_after(assistant: Assistant, seconds: float) -> None:
@@ -482,10 +482,10 @@ async def test_a_message_that_waits_is_not_taken_for_a_other(place: Place) -> No
 async def test_whoever_waits_keeps_a_question_open_whose_closing_had_failed(place: Place) -> None:
     assistant = place.start(grace=60)
     await assistant.ask(other(id="q1", timeout=600))
-    one = assistant._holding.get("s", "q1")
+    one = assistant._open.get("s", "q1")
     assert one is not None
     for _ in range(2):
-        assistant._holding.not_closed(one)
+        assistant._open.keep_open(one)
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
     await asyncio.sleep(0)
     await at_rest_after(assistant, 61)
@@ -557,7 +557,7 @@ async def test_who_waits_is_told_when_the_question_is_no_longer_on_the_disk(plac
 async def test_a_question_is_counted_once_while_it_is_asked(place: Place) -> None:
     assistant = place.start()
     told = list[int]()
-    assistant.listen(lambda _event: told.append(assistant._holding._number["s"]))
+    assistant.listen(lambda _event: told.append(assistant._open._number["s"]))
     await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(20)))
     assert max(told) == 20
 
@@ -565,9 +565,9 @@ async def test_a_question_is_counted_once_while_it_is_asked(place: Place) -> Non
 async def test_a_question_that_is_asked_twice_at_once_counts_once_and_no_more_when_it_has_ended(place: Place) -> None:
     assistant = place.start()
     await asyncio.gather(assistant.ask(ASKED), assistant.ask(ASKED))
-    assert assistant._holding._number == {"s": 1}
+    assert assistant._open._number == {"s": 1}
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
-    assert assistant._holding._number == {}
+    assert assistant._open._number == {}
 
 
 async def test_wrong_answers_do_not_come_near_the_disk(place: Place, writes: list[int]) -> None:
@@ -601,7 +601,7 @@ async def test_news_reach_everybody_also_where_one_listener_fails(
     assistant.listen(lambda event: heard.append(event.kind))
     await assistant.ask(ASKED)
     assert heard == ["asked"]
-    assert "a listener of the assistant failed" in caplog.text
+    assert "A listener of the assistant failed" in caplog.text
 
 
 async def test_what_fails_when_nobody_waits_for_it_is_in_the_log(
@@ -615,4 +615,4 @@ async def test_what_fails_when_nobody_waits_for_it_is_in_the_log(
     await assistant.ask(ASKED)
     monkeypatch.setattr(assistant._store, "end_all", fails)
     later(61)
-    await until(lambda: "the assistant failed" in caplog.text)
+    await until(lambda: "A task of the assistant failed" in caplog.text)

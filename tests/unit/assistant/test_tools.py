@@ -13,10 +13,10 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
 from transcript_mcp.assistant.questions.service import Assistant
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Inquiry, Option, Question
-from transcript_mcp.assistant.server import build_server, questions_of
+from transcript_mcp.assistant.server import build_server, lock_questions
 from transcript_mcp.assistant.tools import ToolOptions, form_of, said_in
 from transcript_mcp.door.identity import Tokens
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
@@ -37,7 +37,7 @@ class Desk:
 
     async def waiting(self) -> Inquiry:
         """The question that waits."""
-        await until(lambda: self.assistant._holding.records(None))
+        await until(lambda: self.assistant._open.records(None))
         return next(iter(await self.assistant.waiting(self.scope)))
 
     async def answer(self, *contents: AnswerContent) -> None:
@@ -184,8 +184,8 @@ async def test_a_client_that_waits_is_told_how_long_it_has_waited(desk: Desk) ->
 
 
 def test_one_process_looks_after_the_questions_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
-    with questions_of(tmp_path / "home" / "hub"), pytest.raises(StoreBusyError) as busy:
-        questions_of(tmp_path / "home" / "hub")
+    with lock_questions(tmp_path / "home" / "hub"), pytest.raises(StoreBusyError) as busy:
+        lock_questions(tmp_path / "home" / "hub")
     assert "hub.data_dir" in busy.value.hint
 
 

@@ -17,7 +17,8 @@ from nanobot_transcript.errors import (
     MailNotFoundError,
     UnknownAgentError,
 )
-from transcript_mcp.filebox import Mailbox, MailQuery
+from transcript_mcp.filebox import Mailbox
+from transcript_mcp.filebox.search import MailQuery
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 NAME = "2025-06-30_0815-BR-slow-1b1d8fc0.md"

@@ -4,7 +4,8 @@ import pytest
 from support.mailboxes import Office
 
 from nanobot_transcript.errors import InvalidMailError
-from transcript_mcp.filebox import Mailbox, MailQuery
+from transcript_mcp.filebox import Mailbox
+from transcript_mcp.filebox.search import MailQuery
 
 
 @pytest.fixture

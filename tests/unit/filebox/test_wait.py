@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from support.mailboxes import Office, plant
@@ -10,7 +11,10 @@ from support.waiting import PATIENCE, until
 from unit.filebox.conftest import Glances
 
 from nanobot_transcript.errors import MailboxUnavailableError
-from transcript_mcp.filebox import Mailbox, wait_for_mail
+from transcript_mcp.filebox.wait import wait_for_mail
+
+if TYPE_CHECKING:
+    from transcript_mcp.filebox import Mailbox
 
 
 async def test_mail_that_lies_there_unread_is_there_at_once(office: Office) -> None:

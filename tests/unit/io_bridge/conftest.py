@@ -7,7 +7,9 @@ from typing import Any
 import pytest_asyncio
 
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.io_bridge import Bridge, Limits, SqlQueueStore
+from transcript_mcp.io_bridge.bridge import Bridge
+from transcript_mcp.io_bridge.store import SqlQueueStore
+from transcript_mcp.io_bridge.values import Limits
 
 MakeBridge = Callable[..., Bridge]
 

@@ -11,8 +11,9 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.errors import QueueFullError, StoreError
 from nanobot_transcript.sql.location import Shelf
 from transcript_mcp.door.identity import Caller
-from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqlQueueStore
-from transcript_mcp.io_bridge.values import Direction, Item
+from transcript_mcp.io_bridge.bridge import Bridge, HandedItem
+from transcript_mcp.io_bridge.store import SqlQueueStore
+from transcript_mcp.io_bridge.values import Direction, Item, Limits
 from transcript_mcp.room import Addressee
 
 MakeBridge = Callable[..., Bridge]
@@ -21,7 +22,7 @@ LONG = PATIENCE
 SHORT = 0.05
 
 
-def waiting(bridge: Bridge, session: str = "s", **options: object) -> "asyncio.Task[Handed | None]":
+def waiting(bridge: Bridge, session: str = "s", **options: object) -> "asyncio.Task[HandedItem | None]":
     return asyncio.create_task(bridge.next_input(session, **options))  # pyright: ignore[reportArgumentType]
 
 
@@ -40,7 +41,7 @@ async def has_readers(bridge: Bridge, count: int) -> None:
             await asyncio.sleep(0.005)
 
 
-async def got(task: "asyncio.Task[Handed | None]") -> Handed:
+async def got(task: "asyncio.Task[HandedItem | None]") -> HandedItem:
     handed = await asyncio.wait_for(task, LONG)
     assert handed is not None
     return handed
@@ -150,7 +151,7 @@ async def test_an_input_survives_a_cancellation_at_any_moment(bridge: Bridge, yi
     agent.cancel()
     await sending
     (outcome,) = await asyncio.gather(agent, return_exceptions=True)
-    if isinstance(outcome, Handed):
+    if isinstance(outcome, HandedItem):
         outcome.arrived(False)
     assert (await got(waiting(bridge, wait=LONG))).text == "hello"
 

@@ -11,7 +11,7 @@ from support.hubs import listening
 from transcript_mcp.door.address import Addresses
 from transcript_mcp.door.guard import Door, Entrances, guard
 from transcript_mcp.door.identity import Tokens
-from transcript_mcp.io_bridge import Bridge
+from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.io_bridge.routes import QueueRoutes
 
 PATIENCE = 30.0

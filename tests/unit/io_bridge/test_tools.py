@@ -10,9 +10,10 @@ from support.loop_clock import no_time_passes
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
-from transcript_mcp.io_bridge import Bridge, Limits
+from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.io_bridge.server import build_server
 from transcript_mcp.io_bridge.tools import QueueTools
+from transcript_mcp.io_bridge.values import Limits
 from transcript_mcp.room import Addressee
 from transcript_mcp.sdk import Content, Text
 from transcript_mcp.sdk.testing import InMemoryClient

@@ -15,7 +15,8 @@ from support.examples import examples
 
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.location import Shelf
-from transcript_mcp.mail.search.hits import MOST_FOUND, Hit, Hits, search
+from transcript_mcp.mail.messages.boxes import MOST_FOUND
+from transcript_mcp.mail.search.hits import Hit, Hits, search
 from transcript_mcp.mail.store import MailStore, index_messages
 
 Text = tuple[str, str]

@@ -21,7 +21,7 @@ from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.lazy_record import Opening
-from transcript_mcp.mail.search.hits import MOST_FOUND
+from transcript_mcp.mail.messages.boxes import MOST_FOUND
 from transcript_mcp.mail.server import build_server, service_from
 from transcript_mcp.mail.values import Draft, MailOptions
 from transcript_mcp.sdk.dispatch import ProtocolError

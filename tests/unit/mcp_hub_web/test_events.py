@@ -17,7 +17,7 @@ from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Reason
 from transcript_mcp.hub.web.events import Events, Viewer, Watches
 from transcript_mcp.mail.values import Draft
-from transcript_mcp.page import looked_at
+from transcript_mcp.page import polling
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -109,12 +109,12 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
     events, viewer = Events(), Viewer("ada", 0.0)
     events.viewers.add(viewer)
     events.came.set()
-    watches = {"mail": looked_at(fails), "groups": looked_at(lambda: {(("what", "messages"),): next(looks)}, every=0)}
+    watches = {"mail": polling(fails), "groups": polling(lambda: {(("what", "messages"),): next(looks)}, every=0)}
     looking = asyncio.create_task(Watches(events, watches).run())
     await asyncio.wait_for(viewer.called.wait(), PATIENCE)
     looking.cancel()
     assert json.loads(viewer.waiting[0].partition("data: ")[2]) == {"room": "groups", "what": "messages"}
-    assert "mail cannot be read" in caplog.text
+    assert "Watching mail failed" in caplog.text
 
 
 async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_it_can(
@@ -131,7 +131,7 @@ async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_
     events, viewer = Events(), Viewer("ada", 0.0)
     events.viewers.add(viewer)
     events.came.set()
-    looking = asyncio.create_task(Watches(events, {"mail": looked_at(look, every=0.001)}).run())
+    looking = asyncio.create_task(Watches(events, {"mail": polling(look, every=0.001)}).run())
     await asyncio.wait_for(viewer.called.wait(), PATIENCE)
     await until_true(lambda: next(tries) > 100)
     looking.cancel()

@@ -155,7 +155,7 @@ async def test_a_failing_hook_does_not_end_the_connection(
     await ada.subscribe("chat://one")
     server.updated("chat://one")
     assert await settled(server, ada) == ["chat://one"]
-    assert "a subscription hook failed" in caplog.text
+    assert "A subscription hook failed" in caplog.text
 
 
 async def test_a_part_of_a_merged_server_reaches_its_clients(server: Server, connect: Connect) -> None:

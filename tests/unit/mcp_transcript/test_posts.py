@@ -10,7 +10,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownNameError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
-from transcript_mcp.transcript.posts import Wanted, post
+from transcript_mcp.transcript.posts import PostRequest, post
 from transcript_mcp.transcript.reading import View
 
 KEY = "feishu:oc_team"
@@ -26,7 +26,7 @@ async def posted(
 
     agents = fields.pop("agents", ())
     with Outbox(view.store.base_dir) as outbox:
-        return await post(view, outbox, Wanted(chat, text, **fields), agents, wait=wait, tell=tell)
+        return await post(view, outbox, PostRequest(chat, text, **fields), agents, wait=wait, tell=tell)
 
 
 async def test_a_post_is_queued_for_a_bot_of_the_chat(view: View, say: Say) -> None:

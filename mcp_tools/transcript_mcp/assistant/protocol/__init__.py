@@ -1,1 +1,1 @@
-"""What goes over the line: the messages of the protocol, calls over HTTP, and the socket of the page."""
+"""The wire protocol: its messages, calls over HTTP, and the page's WebSocket."""

@@ -1,4 +1,4 @@
-"""Who calls about questions, and what was wrong with a call, as the hub tells it on its System page."""
+"""Clients and failed calls of this room, for the hub's System page."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -33,13 +33,15 @@ FAULTS: Final[Mapping[str, tuple[str, str]]] = {
         "Find the same time in the hub's log; `nanobot-transcript doctor` checks the disk.",
     ),
 }
-"""Connect's codes; its own sentences may quote what was sent. That a program has waited for as long as it would, or has
-left, is ordinary."""
+"""By Connect's error code. The answers' own messages are not shown: they may quote what was sent. Timeouts and
+disconnects are not listed: they are ordinary."""
 
 
 class Callers:
-    """Connect's calls and ``/ws``. With ``own_tokens``, people have tokens of their own here, and are not told of to
-    the hub's callers; with ``behind_token`` the hub wants one. A socket is opened before its token is looked at.
+    """Implements ``OwnAccess`` for Connect's calls and ``/ws``.
+
+    With ``own_tokens`` people have tokens of their own here, and callers of the hub must not learn who they are. With
+    ``behind_token`` the hub requires a token; a socket opens before its token is checked, so its program is not shown.
     """
 
     def __init__(self, *, own_tokens: bool, behind_token: bool) -> None:
@@ -51,7 +53,7 @@ class Callers:
         """See ``OwnAccess.client``."""
         way = _way(request)
         if not way or (way == _SOCKET and program.startswith(_BROWSER)):
-            return None  # a page is told of as one
+            return None  # a browser is listed as an open page
         return way, "" if way in self._unnamed else program
 
     def called(self, request: web.Request) -> str | None:

@@ -1,4 +1,4 @@
-"""Connect's unary calls over plain HTTP: how agents' programs ask, and how scripts answer.
+"""Unary calls of the Connect protocol over plain HTTP: agents' programs ask, and scripts answer.
 
     curl http://127.0.0.1:8765/agentassistproto.SrvAgentAssist/AskQuestion -H 'content-type: application/json' \\
         -d '{"ID": "1", "UserToken": "test-token", "Request": {"Question": "Deploy?", "Timeout": 60}}'
@@ -26,7 +26,7 @@ from nanobot_transcript.errors import (
 )
 from transcript_mcp.assistant.protocol import frames, proto, wire
 from transcript_mcp.assistant.protocol.limits import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
-from transcript_mcp.assistant.protocol.offload import Aside
+from transcript_mcp.assistant.protocol.offload import Offload
 from transcript_mcp.assistant.protocol.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.protocol.screens import Screens
 from transcript_mcp.assistant.protocol.shown_ids import ShownIds
@@ -44,13 +44,13 @@ __all__ = ["routes"]
 _LONGEST_NICKNAME: Final = 100
 
 _ANSWER: Final = web.RequestKey("answer", Inquiry)
-"""The record whose answer brings messages."""
+"""The inquiry whose answer also carries messages from people."""
 
 _MOST_ARRIVING: Final = 4
-"""Bodies of the largest size that are taken in at the same time."""
+"""The global limit of bodies being read, in bodies of the largest size."""
 
 _IN_A_ROW: Final = 8
-"""Answers until those who have got one may go on."""
+"""Answers after which the clients that were answered get the processor for a moment."""
 
 _WORTH_PACKING: Final = 1024
 _WORTH_PACKING_ASIDE: Final = 256 * 1024
@@ -86,7 +86,7 @@ _CODECS: Final[Mapping[str, tuple[_Read, Callable[[Message], bytes]]]] = {
 
 
 def routes(assistant: Assistant, tokens: Tokens) -> Iterable[web.AbstractRouteDef]:
-    """Connect's calls and ``/ws``. Tokens are looked at here, where they stand: in the payloads."""
+    """Connect's calls and ``/ws``. Tokens are checked here, because they are in the payloads."""
     calls, sockets = ConnectCalls(assistant, tokens), Sockets(Screens(assistant, tokens))
     return [
         web.route("*", f"/{{service:{PACKAGE}\\.[A-Za-z]+}}/{{method}}", calls.handle),
@@ -106,7 +106,7 @@ class ConnectError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """``most``: bytes of a request. ``in_head``: whether its token stands there, and not in its body."""
+    """``most``: bytes of a request. ``in_head``: its token is in the Authorization header, not in the body."""
 
     request: type[Message]
     work: _Work
@@ -121,8 +121,8 @@ class ConnectCalls:
         self._assistant = assistant
         self._tokens = tokens
         self._ids = ShownIds(tokens.shared)
-        self._aside = Aside()
-        self._reading = Aside(SMALL)  # by strangers, too, before their token is known
+        self._aside = Offload()
+        self._reading = Offload(SMALL)  # of bodies whose token is not checked yet, so small work only stays on the loop
         self._waits = Waits()
         works: Mapping[str, _Work] = {
             "AskQuestion": self._asking("question", "AskQuestion"),
@@ -154,8 +154,8 @@ class ConnectCalls:
                     await deliver(request, response)
                     arrived = True
             if next(self._written) % _IN_A_ROW == 0:
-                os.sched_yield()  # who is woken may have to wait for the processor on which this process runs
-            # Whoever is answered in the same moment comes before what the hub notes of this call.
+                os.sched_yield()  # a client that was just answered may be waiting for this very processor
+            # Let other calls that are ready send their answers before the hub does its bookkeeping for this one.
             await asyncio.sleep(0)
             return response
         finally:
@@ -177,7 +177,7 @@ class ConnectCalls:
         read, write = codec
         try:
             if method.in_head:
-                self._answering(request)  # before more is read
+                self._answering(request)  # checks the token before the body is read
             message = await self._message(request, method, read)
             work = method.work(request, message)
             answer = await self._waits.until(request, work, _seconds(request.headers.get("Connect-Timeout-Ms")))
@@ -200,7 +200,7 @@ class ConnectCalls:
         return response
 
     async def _message(self, request: web.Request, method: _Method, read: _Read) -> Message:
-        """What the request says. Raises ConnectError, UnreadableError and TokenRefusedError."""
+        """The request's message. Raises ConnectError, UnreadableError and TokenRefusedError."""
         admit = _everything if method.in_head else self._admit
         if request.headers.get("Content-Encoding", "identity").lower() not in ("identity", "gzip"):
             raise ConnectError("unimplemented", "Send the body plain or as gzip.")
@@ -246,7 +246,7 @@ class ConnectCalls:
         return proto.McpClientInfoResponse(Success=message.HasField("Request"))
 
     async def _alive(self, _request: web.Request, message: proto.McpHeartbeatRequest) -> Message:
-        # Other servers drop the questions of a program that sends none; here they live with their connection.
+        # Other servers drop the questions of a program that sends no heartbeat; here the connection counts.
         self._tokens.asking(message.UserToken)
         return proto.McpHeartbeatResponse(Success=True)
 
@@ -269,7 +269,7 @@ class ConnectCalls:
         self._tokens.asking(token if isinstance(token, str) else "")
 
     def _answering(self, request: web.Request) -> tuple[str, ...]:
-        """The scopes of the person whose token stands in the head. Raises TokenRefusedError."""
+        """The scopes of the person whose token is in the header. Raises TokenRefusedError."""
         return self._tokens.answering(bearer(request.headers.get("Authorization"))).scopes
 
 
@@ -279,14 +279,14 @@ def _everything(_document: dict[str, Any]) -> None:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """What goes wrong while a body is read, in Connect's words. Raises ConnectError."""
+    """Turns errors of reading a body into ConnectError."""
     try:
         yield
     except BodyTooLargeError as error:
         raise ConnectError("resource_exhausted", str(error)) from error
     except CrowdedError as error:
         raise ConnectError("unavailable", "Too many requests are arriving; try again.") from error
-    except TimeoutError as error:  # the hub bounds how long a body takes
+    except TimeoutError as error:  # the guard's limit on how long a body may take
         raise ConnectError("deadline_exceeded", "The request did not arrive in time.") from error
     except ConnectionError as error:
         raise ConnectError("canceled", "The caller has disconnected.") from error
@@ -295,20 +295,20 @@ def _readable() -> Iterator[None]:
 
 
 def _seconds(milliseconds: str | None) -> float | None:
-    """How long a caller says that it waits; None for ever, and for what is no number."""
+    """The caller's own timeout, from the header; None for no limit and for anything that is not a number."""
     text = milliseconds or ""
     return int(text) / 1000 if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
 def _invalid(kind: Kind, id: str, why: str) -> frames.ResponseMessage:
-    """Callers of this protocol look for what is wrong with a request in its answer."""
+    """A refusal inside a normal response: the existing clients of this protocol look for it there."""
     contents = [proto.McpResultContent(type=1, text=proto.TextContent(type="text", text=why))]
     response = proto.AskQuestionResponse if kind == "question" else proto.WorkReportResponse
     return response(ID=id, IsError=True, Meta={"error": "invalid_request"}, contents=contents)
 
 
 def refusal(code: str, message: str, **headers: str) -> web.Response:
-    """The answer with an error."""
+    """An error response of the Connect protocol."""
     body = json.dumps({"code": code, "message": message}, ensure_ascii=False)
     return web.Response(
         status=_STATUS.get(code, 500), text=body, content_type="application/json", headers=headers or None
@@ -316,11 +316,11 @@ def refusal(code: str, message: str, **headers: str) -> web.Response:
 
 
 def refusal_of(error: TranscriptError) -> web.Response:
-    """What one of our errors is in Connect's words."""
+    """One of our errors as an error response."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), "unavailable")
     return refusal(code, f"{error} {error.hint}".strip())
 
 
 async def _healthy(_request: web.Request) -> web.Response:
-    """As programs of this protocol ask."""
+    """The health check of this protocol's programs."""
     return web.Response(text="OK")

@@ -1,4 +1,4 @@
-"""Between what happens and what goes over the line. No frame that is made here carries a token."""
+"""Converts between our values and the wire's messages. No message made here contains a token."""
 
 import base64
 import binascii
@@ -42,7 +42,7 @@ _RESPONSES: Final[Mapping[Kind, type[ResponseMessage]]] = {
 
 
 def question_of(request: RequestMessage, scope: str, kind: Kind, said_as: str) -> Question:
-    """What a request of the wire asks; its ``Request`` is there."""
+    """The question in a request that has a ``Request``."""
     asked = request.Request
     question = Question(
         scope=scope,
@@ -64,13 +64,13 @@ def question_of(request: RequestMessage, scope: str, kind: Kind, said_as: str) -
 
 
 def request_frame(record: Inquiry) -> proto.WebsocketMessage:
-    """What shows a question or report to a client."""
+    """The frame that shows a question or report to a client."""
     asked, reported = _sorted(request_of(record.question, _asked(record)))
     return proto.WebsocketMessage(Cmd=record.question.said_as, AskQuestionRequest=asked, WorkReportRequest=reported)
 
 
 def request_of(question: Question, asked_ts: float = 0.0) -> RequestMessage:
-    """A question or report as a message of the wire, without a token."""
+    """A question or report as a request, without a token."""
     if question.kind == "question":
         asked = proto.McpAskQuestionRequest(
             ProjectDirectory=question.project,
@@ -97,7 +97,7 @@ def request_of(question: Question, asked_ts: float = 0.0) -> RequestMessage:
 
 
 def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> ResponseMessage:
-    """What the asker is told: the answer and what people wrote besides, or why there is none."""
+    """The asker's response: the answer with messages that people wrote meanwhile, or why there is none."""
     response, meta = _RESPONSES[record.question.kind], {"status": record.state}
     if record.by:
         meta["answered_by"] = record.by
@@ -111,13 +111,13 @@ def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> ResponseMe
 
 
 def why_unanswered(record: Inquiry) -> tuple[AnswerContent, ...]:
-    """What the agent is told in place of an answer: the words of whoever refused it, if there are any."""
+    """What the agent gets instead of an answer: the words of the person who refused, if there are any."""
     said = record.contents if record.state == "refused" else ()
     return said or (AnswerContent("text", _outcome_text(record)),)
 
 
 def _outcome_text(record: Inquiry) -> str:
-    """Why there is no answer, and what the agent shall do: without that, agents ask again for ever."""
+    """Why there is no answer, and what to do next: without that, agents ask again forever."""
     if record.state == "timeout":
         return (
             f"Nobody answered within {_seconds(record.question.timeout)}. Stop here: do not ask again and do not "
@@ -143,7 +143,7 @@ def _seconds(number: int) -> str:
 
 
 def written_contents(messages: Iterable[Inquiry]) -> list[AnswerContent]:
-    """What people wrote to the agent unasked, as content beside an answer."""
+    """Messages that people wrote to the agent unasked, as content beside an answer."""
     contents: list[AnswerContent] = []
     for each in messages:
         who = each.by or "A person"
@@ -169,7 +169,7 @@ def message_frame(record: Inquiry) -> proto.AgentMessage:
 
 
 def pending_of(record: Inquiry) -> proto.PendingMessage:
-    """A question that waits, as the list of such has it."""
+    """An open question for ``GetPendingMessages``."""
     at = _asked(record)
     asked, reported = _sorted(request_of(record.question, at))
     return proto.PendingMessage(
@@ -182,7 +182,7 @@ def pending_of(record: Inquiry) -> proto.PendingMessage:
 
 
 def history_of(record: Inquiry) -> proto.HistoryRecord:
-    """A record of the history."""
+    """An inquiry for ``GetHistory``."""
     at = _asked(record)
     history = proto.HistoryRecord(
         kind=record.question.kind,
@@ -208,7 +208,7 @@ def history_of(record: Inquiry) -> proto.HistoryRecord:
 
 
 def reply_frame(record: Inquiry) -> proto.WebsocketMessage:
-    """What tells the others of the answer or refusal that counts, with the question."""
+    """The frame that tells other clients the answer or refusal that counts, with the question."""
     question, frame = record.question, request_frame(record)
     frame.Cmd = f"{question.said_as}ReplyNotification"
     frame.StrParam = text_of(record.contents)
@@ -221,20 +221,20 @@ def reply_frame(record: Inquiry) -> proto.WebsocketMessage:
 
 
 def reply_of(response: ResponseMessage) -> tuple[AnswerContent, ...]:
-    """What a response of the wire says; an error without content may say why in ``Meta``. Raises UnreadableError."""
+    """The contents of a response; an error without contents may give its reason in ``Meta``. Raises UnreadableError."""
     contents = contents_of(response.contents)
     why = clean(response.Meta.get("error", "")) if response.IsError else ""
     return contents or ((AnswerContent("text", why),) if why.strip() else ())
 
 
 def contents_of(contents: Iterable[proto.McpResultContent]) -> tuple[AnswerContent, ...]:
-    """Contents of the wire; what says nothing is left out. Raises UnreadableError."""
+    """Contents from the wire, without empty ones. Raises UnreadableError."""
     found = [_content(each) for each in contents]
     return tuple(each for each in found if each is not None)
 
 
 def wire_contents(contents: Iterable[AnswerContent]) -> list[proto.McpResultContent]:
-    """Contents as messages of the wire."""
+    """Contents for the wire."""
     return [_wire_content(each) for each in contents]
 
 
@@ -295,12 +295,14 @@ def _wire_choice(choice: Choices) -> proto.Question:
 
 
 def _sorted(request: RequestMessage) -> tuple[proto.AskQuestionRequest | None, proto.WorkReportRequest | None]:
-    """For messages with a field for either."""
+    """The request as a pair (question, report), for messages that have a field for each."""
     return (request, None) if isinstance(request, proto.AskQuestionRequest) else (None, request)
 
 
 def _asked(record: Inquiry) -> float:
-    """When it was asked; while it waits, so that what is left of its time is right by the clock as it is set now."""
+    """When it was asked. For an open question by the current clock, so that clients compute the remaining time right
+    even after the clock was set.
+    """
     return by_the_clock(record.asked_at, record.asked_ts) if record.state == "waiting" else record.asked_ts
 
 

@@ -1,4 +1,4 @@
-"""Long work beside the event loop, short work at once: a thread costs a small answer more than it takes."""
+"""Runs long computations in a thread and short ones at once: handing over to a thread costs more than those take."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,15 +6,15 @@ from typing import Any, TypeVar
 
 from nanobot_transcript.threads import in_thread
 
-__all__ = ["Aside"]
+__all__ = ["Offload"]
 
 _Result = TypeVar("_Result")
 
 
-class Aside:
-    """Does one long work after the other: threads that compute keep the event loop waiting for its turn.
+class Offload:
+    """Runs one long computation at a time: each computing thread makes the event loop wait for the GIL.
 
-    What is done on ``at_once`` bytes is short.
+    Work on up to ``at_once`` bytes counts as short.
     """
 
     def __init__(self, at_once: int = 1024 * 1024) -> None:
@@ -22,7 +22,7 @@ class Aside:
         self._one = asyncio.Lock()
 
     async def __call__(self, size: int, function: Callable[..., _Result], *arguments: Any) -> _Result:
-        """What the function gives; ``size`` is about how many bytes it works on."""
+        """The function's result. ``size``: roughly the bytes that it works on."""
         if size <= self._at_once:
             return function(*arguments)
         async with self._one:

@@ -1,9 +1,10 @@
-"""The messages of ``schema`` as classes, made at import: no compiler, no generated code, one runtime of any age.
+"""The messages of ``schema`` as protobuf classes, built at import: no compiler, no generated code that would need a
+matching version of the runtime.
 
     frame = proto.WebsocketMessage(Cmd="UserLogin", StrParam=token)
     data = frame.SerializeToString()
 
-What each message has, ``proto.pyi`` says to the type checker; see ``schema``.
+``proto.pyi`` describes the classes to the type checker; see ``schema``.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""Which messages go over the line, in one table: the source of the classes in ``proto`` and of ``agentassist.proto``.
+"""All messages of the protocol in one table: the source of the classes in ``proto`` and of ``agentassist.proto``.
 
 ``python -m transcript_mcp.assistant.protocol.schema`` writes ``agentassist.proto``, for clients in other languages, and
 ``proto.pyi``, for the type checker; a test compares.
 
-Names and numbers up to 99 are those of the programs that are around; from 100 on they are our own, which the others
-skip. Two generations of those programs differ in names alone (``TaskFinish`` and ``WorkReport``), so that one message
-serves both.
+Names, and field numbers up to 99, are those of existing programs; numbers from 100 on are our own, which the others
+skip as unknown fields. Two generations of those programs differ only in names (``TaskFinish`` and ``WorkReport``), so
+one message serves both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -292,7 +292,7 @@ def _call(rpc: Rpc) -> str:
 
 
 def _line(field: Field) -> str:
-    # Inside of a message, a field hides a message of its own name.
+    # Qualified: inside a message, a field's name shadows a message of the same name.
     return f"  {_qualified(field)} {field.name} = {field.number};{_comment(field.comment)}\n"
 
 
@@ -321,7 +321,7 @@ _PYTHON: Final = {"string": "str", "bytes": "bytes", "bool": "bool", "int32": "i
 
 
 def stub_text() -> str:
-    """The table as the stub of ``proto``: a class for each message, with its fields and what it is made with."""
+    """The table as the stub of ``proto``: a class for each message, with its fields and constructor."""
     return "\n".join([_STUB_HEAD, *(_class(name, fields) for name, fields in MESSAGES.items())])
 
 
@@ -342,7 +342,7 @@ def _class(name: str, fields: Sequence[Field]) -> str:
 
 
 def _attribute(field: Field) -> list[str]:
-    """Only what is no message, no list and no map can be set."""
+    """Only scalars can be assigned; messages, lists and maps are read-only properties."""
     held = _held(field.kind)
     if field.kind.removeprefix("optional ") in _PYTHON:
         return [f"    {field.name}: {held}"]
@@ -373,7 +373,7 @@ def _key_and_value(kind: str) -> str:
 
 
 def _type(kind: str) -> str:
-    # With the module: inside of a message, a field hides a message of its own name.
+    # With the module's name: inside a class, a field's name shadows a message of the same name.
     return _PYTHON.get(kind) or f"proto.{kind}"
 
 

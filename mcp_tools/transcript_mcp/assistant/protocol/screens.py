@@ -1,7 +1,7 @@
-"""Where people look: connected clients, what they are sent, and what they say. One frame is one WebsocketMessage.
+"""The clients with which people see and answer questions: what they are sent, and what they send.
 
-Nothing of a scope reaches a client that has not logged in to it. Knows no sockets: a screen is handed bytes, and hands
-bytes out.
+Each frame is one WebsocketMessage. Nothing of a scope reaches a client that has not logged in to it. Sockets are
+elsewhere (``sockets``): a screen takes bytes and gives bytes.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
 from transcript_mcp.assistant.protocol import frames, proto, wire
-from transcript_mcp.assistant.protocol.offload import Aside
+from transcript_mcp.assistant.protocol.offload import Offload
 from transcript_mcp.assistant.protocol.shown_ids import ShownIds
 from transcript_mcp.assistant.questions.rules import clean_name
 from transcript_mcp.assistant.questions.service import Assistant
@@ -38,20 +38,21 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
 _SHORT_ID: Final = 8
-"""Characters of its id by which a client without a name is called."""
+"""Characters of a client's id in the name of a client that gave none."""
 
 _LONGEST_CHAT: Final = 100_000
 _AFTER_CALLERS: Final = 0.005
-"""Seconds until pages are told what has ended: whoever waits for an answer comes first, and gets on with it."""
+"""Seconds until pages hear that a question has ended: the agent that waits for the answer is served first."""
 
 REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "TaskFinishReply": "report"}
 
 
 @dataclass(eq=False)
 class Screen:
-    """One client. ``send`` takes a frame for it and never waits; ``ready`` waits until it has read nearly all of them.
+    """One client. ``send`` queues a frame and never waits; ``ready`` waits until the client has read nearly all.
 
-    ``scopes`` is None until it has logged in. ``unshown`` is, by scope and id, what waits and was not sent to it yet.
+    ``scopes`` is None until it has logged in. ``unshown``: open questions, by scope and id, that were not sent to it
+    yet.
     """
 
     send: Callable[[bytes], None]
@@ -71,7 +72,7 @@ class Screens:
         self._assistant = assistant
         self._tokens = tokens
         self._ids = ShownIds(tokens.shared)
-        self._aside = Aside()
+        self._aside = Offload()
         self._screens: dict[str, Screen] = {}
         self._replies: list[tuple[Screen, str, GivenAnswer]] = []
         self._answering: asyncio.Task[None] | None = None
@@ -94,14 +95,14 @@ class Screens:
         return screen
 
     def leave(self, screen: Screen) -> None:
-        """The client has gone."""
+        """The client has disconnected."""
         self._screens.pop(screen.id, None)
         if screen.showing is not None:
             screen.showing.cancel()
         self._presence(screen, "disconnected")
 
     async def handle(self, screen: Screen, frame: proto.WebsocketMessage) -> None:
-        """One frame of a client. What is wrong with it is answered with an Error frame."""
+        """Handle one frame of a client. Errors are answered with an Error frame."""
         with self._telling(screen, frame.Cmd):
             if frame.Cmd == "UserLogin":
                 await self._login(screen, frame)
@@ -113,9 +114,9 @@ class Screens:
                 raise InvalidQuestionError("There is no such command.", hint="See agentassist.proto.")
 
     async def reply(self, screen: Screen, frame: proto.WebsocketMessage) -> "asyncio.Task[None] | None":
-        """One frame of ``REPLIES``, answered together with those of all clients that come in the same moment.
+        """Handle one frame of ``REPLIES``, in a batch with those that other clients send at the same moment.
 
-        What is returned ends when that is done; None for a frame that is wrong, which the client is told.
+        Returns the task of the batch; None for a wrong frame, which is answered with an Error frame.
         """
         answer: GivenAnswer | None = None
         with self._telling(screen, frame.Cmd):
@@ -152,19 +153,19 @@ class Screens:
             screen.showing = asyncio.create_task(self._catch_up(screen))
 
     def _given_name(self, screen: Screen) -> str:
-        """For who gives no name, one as the original makes it that nobody beside it has."""
+        """A name for a client that gave none, unique in its scope, in the original program's form."""
         short = f"User_{screen.id[:_SHORT_ID]}"
         return f"User_{screen.id}" if any(each.nickname == short for each in self._beside(screen)) else short
 
     async def _catch_up(self, screen: Screen) -> None:
-        """Show what waits no faster than the client reads: all of it may be more than a slow one may owe."""
+        """Send the open questions no faster than the client reads: all at once may exceed a slow client's buffer."""
         while screen.unshown:
             await screen.ready()
             if screen.unshown:  # it may have ended meanwhile
                 self._show(screen.unshown.pop(next(iter(screen.unshown))), (screen,))
 
     async def _said(self, screen: Screen, frame: proto.WebsocketMessage) -> GivenAnswer:
-        """What a reply says. Raises TranscriptError and UnreadableError."""
+        """The answer in a reply. Raises TranscriptError and UnreadableError."""
         if screen.scopes is None:
             raise _not_logged_in()
         kind = REPLIES[frame.Cmd]
@@ -274,7 +275,7 @@ class Screens:
             try:
                 self._tell_ending(event)
             except Exception:
-                logger.exception("clients could not be told that a question ended")
+                logger.exception("Clients could not be told that a question ended")
 
     def _tell_ending(self, event: QuestionEvent) -> None:
         for screen in self._in(event.scope):
@@ -282,7 +283,7 @@ class Screens:
         self._ended(event.record, self._others(event))
 
     def _others(self, event: QuestionEvent) -> list[Screen]:
-        """Whom an event is news to."""
+        """The clients that did not cause the event themselves."""
         return [each for each in self._in(event.scope) if each.id != event.origin]
 
     def _show(self, record: Inquiry, screens: Sequence[Screen]) -> None:
@@ -322,15 +323,15 @@ class Screens:
         _send_all(self._beside(screen), frame)
 
     def refuse(self, screen: Screen, message: str) -> None:
-        """Tell the client that a frame was too much to be understood."""
+        """Tell the client that a frame was too large to be read."""
         self._refuse(screen, "", InvalidQuestionError.code, message)
 
     @contextmanager
     def _telling(self, screen: Screen, cmd: str) -> Iterator[None]:
-        """Whoever sent a frame is told what is wrong with it."""
+        """Answers errors within the block with an Error frame."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - told, and logged where it is nothing that clients do
+        except Exception as error:  # noqa: BLE001 - _failed logs what is not the client's fault
             self._failed(screen, cmd, error)
 
     def _failed(self, screen: Screen, cmd: str, error: Exception) -> None:
@@ -339,7 +340,7 @@ class Screens:
         elif isinstance(error, wire.UnreadableError):
             self._refuse(screen, cmd, InvalidQuestionError.code, f"{error}.")
         else:
-            logger.error("a frame could not be answered", exc_info=error)
+            logger.error("A frame could not be answered", exc_info=error)
             self._refuse(screen, "", "internal", "The hub failed. Its log says why.")
 
     def _refuse(self, screen: Screen, cmd: str, code: str, message: str) -> None:
@@ -350,7 +351,7 @@ class Screens:
         return (each for each in list(self._screens.values()) if each.scopes is not None and scope in each.scopes)
 
     def _beside(self, screen: Screen) -> list[Screen]:
-        """The others who see the same."""
+        """Other clients in the same scopes."""
         return [each for each in self._screens.values() if each.scopes == screen.scopes and each is not screen]
 
     async def _waiting(self, scopes: tuple[str, ...]) -> list[Inquiry]:

@@ -1,6 +1,7 @@
-"""The ids by which people know questions: who sees those of several programs tells them apart by a mark."""
+"""The ids of questions as people's clients see them: with a prefix for the scope where one client sees several."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -10,20 +11,20 @@ from transcript_mcp.door.identity import digest
 __all__ = ["ShownIds"]
 
 
+@dataclass(eq=False)
 class ShownIds:
-    """``shared`` are the scopes that are seen beside each other."""
+    """``shared``: the scopes that people see together, in which two programs may have chosen the same id."""
 
-    def __init__(self, shared: Collection[str]) -> None:
-        self._shared = shared
+    shared: Collection[str]
 
     def shown(self, record: Inquiry) -> Inquiry:
-        """The record with the id that people know it by. Messages keep theirs, as people made it."""
+        """The inquiry with its shown id. Messages keep their id: the person's client has made it."""
         question = record.question
         mark = "" if question.kind == "message" else self._mark(question.scope)
         return replace(record, question=replace(question, id=mark + question.id)) if mark else record
 
     def key_of(self, scopes: tuple[str, ...], shown: str) -> tuple[str, str] | None:
-        """Scope and id of what these scopes show by an id; None where a program's own id was meant."""
+        """Scope and id of a shown id; None for an id without a prefix of these scopes."""
         for scope in scopes:
             mark = self._mark(scope)
             if shown.startswith(mark):
@@ -31,5 +32,5 @@ class ShownIds:
         return None
 
     def _mark(self, scope: str) -> str:
-        """What the ids of a scope begin with; empty where nobody sees it beside others."""
-        return f"{digest(scope)[:16]}." if scope in self._shared else ""
+        """The prefix of a scope's ids; empty where nobody sees the scope together with others."""
+        return f"{digest(scope)[:16]}." if scope in self.shared else ""

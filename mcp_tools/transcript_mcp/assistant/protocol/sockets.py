@@ -1,4 +1,4 @@
-"""``/ws``: a client's screen over a WebSocket, binary frames in both directions."""
+"""``/ws``: connects a client's screen to a WebSocket with binary frames."""
 
 import asyncio
 import resource
@@ -8,7 +8,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from transcript_mcp.assistant.protocol import proto, wire
 from transcript_mcp.assistant.protocol.limits import LARGEST, MOST_VALUES, SMALL
-from transcript_mcp.assistant.protocol.offload import Aside
+from transcript_mcp.assistant.protocol.offload import Offload
 from transcript_mcp.assistant.protocol.screens import REPLIES, Screen, Screens
 
 __all__ = ["Sockets"]
@@ -18,16 +18,17 @@ _PATIENCE: Final = 10.0
 """Seconds until a socket without a login is closed."""
 
 _CLOSING: Final = 1.0
-"""Seconds that a client has to say goodbye."""
+"""Seconds that a client gets for the closing handshake."""
 
 _AT_ONCE: Final = 64
-"""Replies of one client that are written down at the same time."""
+"""Replies of one client that may be in progress at the same time."""
 
 _MOST_SOCKETS: Final = 1000
 _MOST_STRANGERS: Final = 64
 
 _MOST_WAITING: Final = 10_000
-"""Frames that wait for a client that does not read; it is cut off then, and catches up when it comes again."""
+"""Frames that may wait for a client that does not read; then it is disconnected, and catches up after its next login.
+"""
 
 _MOST_BYTES: Final = 2 * LARGEST
 _LITTLE_WAITING: Final = 1024 * 1024
@@ -36,8 +37,8 @@ _LITTLE_WAITING: Final = 1024 * 1024
 class Sockets:
     """Serves the sockets of one hub.
 
-    ``patience`` is how many seconds a socket may go without a login. Half of the files that this process may have open
-    are left to all others whom the hub serves.
+    ``patience``: seconds that a socket may stay open without a login. At most half of this process's file descriptors
+    are used, so that the hub can serve others, too.
     """
 
     def __init__(self, screens: Screens, *, patience: float = _PATIENCE) -> None:
@@ -48,12 +49,12 @@ class Sockets:
         self._most_strangers = min(_MOST_STRANGERS, files // 8)
         self._open = 0
         self._strangers: dict[Screen, asyncio.Timeout] = {}
-        """Who has not logged in, the oldest first."""
-        self._aside = Aside()
+        """Screens that have not logged in yet, the oldest first."""
+        self._aside = Offload()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler."""
-        # Nothing is packed: what is short on the line stays so in memory.
+        # Without compression, the size of a frame on the wire bounds its size in memory.
         socket = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=LARGEST, compress=False, timeout=_CLOSING)
         if not socket.can_prepare(request):
             return web.Response(status=426, headers={"Upgrade": "websocket"}, text="This is a WebSocket.\n")
@@ -77,7 +78,7 @@ class Sockets:
             async with asyncio.timeout(self._patience) as patience:
                 self._awaits_login(screen, patience)
                 async for message in socket:
-                    if message.type is WSMsgType.BINARY:  # text means nothing here
+                    if message.type is WSMsgType.BINARY:  # the protocol has no text frames
                         await self._take(screen, message.data, replies)
                     if screen.scopes is not None and self._strangers.pop(screen, None):
                         patience.reschedule(None)
@@ -89,18 +90,18 @@ class Sockets:
         finally:
             self._strangers.pop(screen, None)
             self._screens.leave(screen)
-            await replies.done()  # what was said before the line was cut counts
+            await replies.done()  # a reply counts even if its client disconnects right after it
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
 
     def _awaits_login(self, screen: Screen, patience: asyncio.Timeout) -> None:
-        """Where too many do, the one that has had the most time goes: whoever has a token logs in at once."""
+        """Give the screen time for a login. If too many wait, drop the oldest: clients with a token log in at once."""
         if len(self._strangers) >= self._most_strangers:
             self._strangers.pop(next(iter(self._strangers))).reschedule(asyncio.get_running_loop().time())
         self._strangers[screen] = patience
 
     async def _take(self, screen: Screen, data: bytes, replies: "_UnderWay") -> None:
-        """One frame. Raises UnreadableError."""
+        """Handle one frame. Raises UnreadableError."""
         most = MOST_VALUES if len(data) > SMALL else None
         try:
             frame = await self._aside(len(data), wire.decoded, proto.WebsocketMessage, data, most)
@@ -115,11 +116,11 @@ class Sockets:
 
 
 class ByteGate(asyncio.Protocol):
-    """What a connection may send before it is known whose it is.
+    """Limits what a connection may send before its login.
 
-    Stands before who serves a connection, and lets ``most`` bytes through; the others wait in the socket.
-
-    A WebSocket may have frames of any length later, and nothing in its server says how long they may be until then.
+    It takes the place of aiohttp's protocol object on the transport, passes ``most`` bytes on to it, and then stops
+    reading, so that the rest waits in the socket. aiohttp's own limit on frames is fixed when the WebSocket opens, and
+    has to allow the large frames that are legal after the login.
     """
 
     def __init__(self, transport: asyncio.Transport, most: int) -> None:
@@ -130,7 +131,7 @@ class ByteGate(asyncio.Protocol):
         transport.set_protocol(self)
 
     def open(self) -> None:
-        """Let everything through, and stand aside."""
+        """Pass everything on, and give the transport back to aiohttp."""
         self._transport.set_protocol(self._behind)
         self._transport.resume_reading()
         for data in self._kept:
@@ -164,9 +165,9 @@ class ByteGate(asyncio.Protocol):
 
 
 class FrameQueue:
-    """Frames on their way to one client. A client that does not read holds up nobody else.
+    """Frames that wait to be sent to one client, so that a client that does not read holds up nobody else.
 
-    Takes frames without waiting. ``ready`` is for those who have many, and can wait.
+    ``put`` never waits. Whoever has many frames awaits ``ready`` between them.
     """
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
@@ -178,7 +179,7 @@ class FrameQueue:
         self._ready.set()
 
     def put(self, frame: bytes) -> None:
-        """Send it after those before it."""
+        """Queue a frame. When the queue is full, the client is disconnected instead."""
         if self._frames.qsize() >= _MOST_WAITING or (self._bytes and self._bytes + len(frame) > _MOST_BYTES):
             self._full.set()
             return
@@ -188,11 +189,11 @@ class FrameQueue:
             self._ready.clear()
 
     async def ready(self) -> None:
-        """Until the client has read nearly all that was put."""
+        """Wait until the client has read nearly all frames."""
         await self._ready.wait()
 
     async def run(self) -> None:
-        """Send, until the client has gone or has read too little."""
+        """Send until the client disconnects or the queue is full."""
         sending, full = asyncio.create_task(self._send()), asyncio.create_task(self._full.wait())
         try:
             await asyncio.wait((sending, full), return_when=asyncio.FIRST_COMPLETED)
@@ -208,25 +209,25 @@ class FrameQueue:
             try:
                 await self._socket.send_bytes(frame)
             except (ConnectionError, RuntimeError):
-                return  # the client has gone
+                return  # the client has disconnected
             self._bytes -= len(frame)
             if self._bytes <= _LITTLE_WAITING:
                 self._ready.set()
 
 
 class _UnderWay:
-    """Those of one client that are being written down. Those of a burst need not wait for each other."""
+    """One client's replies in progress. Several are handled at once, up to a limit on their number and bytes."""
 
     def __init__(self) -> None:
         self._sizes: dict[asyncio.Task[None], list[int]] = {}
 
     async def room(self, size: int) -> None:
-        """Wait until one more, of so many bytes, may begin."""
+        """Wait until another reply of ``size`` bytes may begin."""
         while self._sizes and self._is_full(size):
             await asyncio.wait(self._sizes, return_when=asyncio.FIRST_COMPLETED)
 
     def add(self, size: int, task: "asyncio.Task[None] | None") -> None:
-        """One that has begun; the same task may stand for several."""
+        """Count a reply that has begun; one task may handle several."""
         if task is not None and task not in self._sizes:
             self._sizes[task] = []
             task.add_done_callback(self._sizes.pop)
@@ -243,6 +244,6 @@ class _UnderWay:
 
 
 def _files() -> int:
-    """How many files and sockets this process may have open."""
+    """The limit on this process's open file descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft if soft != resource.RLIM_INFINITY else 1_000_000

@@ -1,6 +1,7 @@
-"""What goes over the line as messages of ``proto``, and those as what goes over the line.
+"""Parses messages of ``proto`` from protobuf and JSON, and writes them as JSON.
 
-How many values a message has is counted before it is understood: what is small on the line may be large in memory.
+Fields are counted before parsing: a message that is small on the wire, such as one of many empty fields, may be large
+in memory.
 """
 
 import json
@@ -22,15 +23,15 @@ _M = TypeVar("_M", bound=Message)
 
 
 class UnreadableError(ValueError):
-    """Bytes that are not the message they should be."""
+    """Bytes that cannot be parsed as the message."""
 
 
 class TooManyValuesError(UnreadableError):
-    """A message with more fields than it may have."""
+    """A message with too many fields."""
 
 
 def decoded(kind: type[_M], data: bytes, most: int | None = None) -> _M:
-    """The message in these bytes, with ``most`` fields in all. Raises UnreadableError."""
+    """The message in these bytes, with at most ``most`` fields, nested ones included. Raises UnreadableError."""
     message, name = kind(), kind.DESCRIPTOR.name
     if most is not None and fields_in(data, kind.DESCRIPTOR, most) > most:  # type: ignore[arg-type] -- of any runtime
         raise TooManyValuesError(f"{name} may have at most {most} fields in total")
@@ -44,15 +45,16 @@ def decoded(kind: type[_M], data: bytes, most: int | None = None) -> _M:
 def from_json(
     kind: type[_M], data: bytes, most: int | None = None, admit: Callable[[dict[str, Any]], object] | None = None
 ) -> _M:
-    """The message in this JSON of ``most`` values; unknown fields are left out. Raises UnreadableError.
+    """The message in this JSON of at most ``most`` values; unknown fields are ignored. Raises UnreadableError.
 
-    ``admit`` may look at the document and raise what it likes, before time is spent on making a message of it.
+    ``admit`` is called with the document before the slow conversion to a message, and may raise any error.
     """
     message, name = kind(), kind.DESCRIPTOR.name
     if most is not None and values_in(data, most) > most:
         raise TooManyValuesError(f"{name} may have at most {most} values in total")
     try:
-        document = json.loads(data.decode("utf-8-sig"))  # in no other encoding: the values were counted in this one
+        # Decoded here, because json.loads would also accept UTF-16, in which values_in has counted nothing.
+        document = json.loads(data.decode("utf-8-sig"))
         if not isinstance(document, dict):
             raise UnreadableError(f"{name} in JSON has to be an object")
         if admit is not None:
@@ -64,14 +66,14 @@ def from_json(
 
 
 def to_json(message: Message) -> bytes:
-    """As Connect's JSON: lowerCamel names, capitals kept, int64 as text."""
+    """Protobuf's JSON, as Connect uses it: lowerCamel names, int64 as strings."""
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode(errors="replace")
 
 
 def fields_in(data: bytes, kind: Descriptor, most: int) -> int:
-    """Fields of a message of this kind with those of the messages in it; more than ``most`` are not counted to the end.
+    """The number of fields in a message of this kind, nested ones included; counting stops above ``most``.
 
-    Costs time by fields, not by bytes. Does not say whether it is such a message.
+    Takes time in proportion to fields, not bytes. Does not validate: garbage may have any number.
     """
     counted = 0
     inside: list[tuple[Descriptor, int, int]] = [(kind, 0, len(data))]
@@ -96,16 +98,18 @@ def fields_in(data: bytes, kind: Descriptor, most: int) -> int:
 
 
 def values_in(data: bytes, most: int) -> int:
-    """About as many values as a JSON text has, not looking into its strings; ``most`` bounds the memory of counting."""
+    """About the number of values in a JSON text: counts ``{``, ``[`` and commas outside of strings. ``most`` bounds the
+    memory that counting takes.
+    """
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if bare.count(b'"') > 4 * most:  # a member has a name, and may have a text
+    if bare.count(b'"') > 4 * most:  # a member has at most four quotes: of its name and of a string
         return most + 1
     outside = bare.split(b'"')[::2]
     return sum(part.count(begin) for part in outside for begin in _BEGINS)
 
 
 def _number(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """A number of variable length, and where it ends; what is none ends the message."""
+    """A varint, and where it ends; a broken one ends the message."""
     number = 0
     for place in range(min(_LONGEST_NUMBER, end - at)):
         byte = data[at + place]

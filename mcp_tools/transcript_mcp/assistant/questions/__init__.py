@@ -1,1 +1,1 @@
-"""Questions and reports: what becomes of them, where they are kept, and what people write on their own."""
+"""Questions and reports of agents, their answers and storage, and messages that people write to agents unasked."""

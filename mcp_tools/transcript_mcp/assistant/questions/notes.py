@@ -1,8 +1,9 @@
-"""Gives agents what people wrote to them unasked: with the answer to a question or report, and with ``i_tool``.
+"""Delivers messages that people wrote to agents unasked: with the answer to a question or report, and with ``i_tool``.
 
-What goes with an answer is lent until that was written to who asked: then it is picked up. What ``i_tool`` gives is
-lent until the agent is heard of again, by its next call in the session or its next question or report. What did not
-arrive can be had again at once, what nobody confirms to ``i_tool`` after ``lease`` seconds.
+A message is lent to one receiver until it is known whether it arrived. With an answer, it counts as picked up once the
+answer was written to the connection. With ``i_tool``, once the agent calls again in that session, or asks or reports
+something. A message that did not arrive is free again at once; one that nobody confirms to ``i_tool``, after ``lease``
+seconds.
 """
 
 import asyncio
@@ -16,22 +17,22 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import StoreError
-from transcript_mcp.assistant.questions.store import QuestionStore
+from transcript_mcp.assistant.questions.contract import QuestionStore
 from transcript_mcp.assistant.questions.values import Inquiry, Question, QuestionEvent
 
-__all__ = ["Lent", "WaitingNotes"]
+__all__ = ["LentNotes", "WaitingNotes"]
 
 logger = logging.getLogger(__name__)
 
 _AGAIN: Final = 5.0
-"""Seconds until what could not be written down is tried again."""
+"""Seconds until a failed write is tried again."""
 
 _Agent: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Lent:
-    """Messages on their way to an agent. Say by ``arrived`` whether its client got them."""
+class LentNotes:
+    """Messages on their way to an agent. Call ``arrived`` with whether its client got them."""
 
     taker: Question
     session: str
@@ -41,7 +42,10 @@ class Lent:
 
 
 class WaitingNotes:
-    """Messages by agent, for one event loop. ``begin`` comes before all, ``tell`` spreads news."""
+    """Messages that wait for agents. For one event loop.
+
+    ``begin`` is awaited before the first use of the store; ``tell`` is called with each event.
+    """
 
     def __init__(
         self,
@@ -55,13 +59,13 @@ class WaitingNotes:
         self._begin = begin
         self._tell = tell
         self._lease = lease
-        self._lent: dict[str, Lent] = {}
+        self._lent: dict[str, LentNotes] = {}
         self._news: dict[_Agent, set[asyncio.Event]] = {}
         self._tasks: set[asyncio.Task[object]] = set()
 
     @contextmanager
     def news(self, agent: Question) -> Iterator[asyncio.Event]:
-        """Set when there may be something for the agent of a question, until the end of the ``with`` block."""
+        """An event that is set when there may be a message for the question's agent; watched until the block ends."""
         event = asyncio.Event()
         waiting = self._news.setdefault(_agent(agent), set())
         waiting.add(event)
@@ -77,27 +81,27 @@ class WaitingNotes:
         return _agent(agent) in self._news
 
     def heard(self, event: QuestionEvent) -> None:
-        """News of the assistant."""
+        """A listener of the assistant's events."""
         if event.kind == "message":
             self._wake(event.record.question)
 
     async def bring(self, question: Question) -> Sequence[Inquiry]:
-        """What goes with the answer to a question, the oldest first; the same again when it is asked for again.
+        """The messages that go with the answer to a question, the oldest first; the same ones if called again.
 
-        ``brought`` has to follow. Raises StoreError kinds.
+        ``brought`` must be called afterwards. Raises StoreError.
         """
         try:
             return await self._store.lend(question)
         except BaseException:
-            self.brought(question, arrived=False)  # they may be lent by now
+            self.brought(question, arrived=False)  # the store may have lent them before it failed
             raise
 
     def brought(self, question: Question, *, arrived: bool) -> None:
-        """Whether the answer to a question was written to who asked."""
+        """Say whether the answer with the messages was written to the connection."""
         self._start(self._settle_at_last(question, got=arrived))
 
-    async def lend(self, agent: Question, session: str) -> Lent | None:
-        """What waits for the agent of a question, given to it in a session. Raises StoreError kinds."""
+    async def lend(self, agent: Question, session: str) -> LentNotes | None:
+        """Lend the messages that wait for the question's agent to a session. None without any. Raises StoreError."""
         await self._begin()
         now = asyncio.get_running_loop().time()
         for lent in [each for each in self._to(agent) if each.until <= now]:
@@ -106,21 +110,21 @@ class WaitingNotes:
         try:
             messages = await self._store.lend(taker)
         except BaseException:
-            self._give_back(taker)  # they may be lent by now
+            self._give_back(taker)  # the store may have lent them before it failed
             raise
         if not messages:
             return None
-        lent = Lent(taker, session, now + self._lease, messages, lambda arrived: self._arrived(taker.id, arrived))
+        lent = LentNotes(taker, session, now + self._lease, messages, lambda arrived: self._arrived(taker.id, arrived))
         self._lent[taker.id] = lent
         return lent
 
     async def confirm(self, scope: str, session: str) -> int:
-        """The agent of a session has what it was lent there; how many messages. Raises StoreError kinds."""
+        """What was lent to a session has arrived. Returns the number of messages. Raises StoreError."""
         mine = [each for each in self._lent.values() if (each.taker.scope, each.session) == (scope, session)]
         return sum([await self._settle(lent.taker, got=True) for lent in mine])
 
     async def asked(self, question: Question) -> None:
-        """The agent of a new question has what it was lent."""
+        """The agent has asked something new, so what it was lent has arrived."""
         for lent in self._to(question):
             await self._settle_if_possible(lent.taker, got=True)
 
@@ -140,7 +144,7 @@ class WaitingNotes:
         task.add_done_callback(self._tasks.discard)
 
     async def _settle_at_last(self, taker: Question, *, got: bool) -> None:
-        """Nobody else would: what goes with an answer has no time after which it is free again."""
+        """Settle, with retries for ever: messages lent with an answer have no lease after which they would be free."""
         settled = await self._settle_if_possible(taker, got=got)
         while not settled:
             await asyncio.sleep(_AGAIN)
@@ -149,8 +153,8 @@ class WaitingNotes:
     async def _settle_if_possible(self, taker: Question, *, got: bool) -> bool:
         try:
             await self._settle(taker, got=got)
-        except StoreError as error:  # it stays lent until its time is over
-            logger.warning("What became of a message cannot be saved yet: %s", error)
+        except StoreError as error:  # it stays lent, until its lease ends
+            logger.warning("Whether a message was delivered cannot be saved yet: %s", error)
             return False
         return True
 
@@ -163,7 +167,7 @@ class WaitingNotes:
             self._wake(taker)
         return len(settled)
 
-    def _to(self, agent: Question) -> list[Lent]:
+    def _to(self, agent: Question) -> list[LentNotes]:
         return [each for each in self._lent.values() if _agent(each.taker) == _agent(agent)]
 
     def _wake(self, agent: Question) -> None:

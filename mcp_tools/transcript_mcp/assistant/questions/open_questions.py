@@ -1,6 +1,4 @@
-"""The questions that wait, as long as this process runs: who waits for the answer to each, until when, and how many
-they are.
-"""
+"""The open questions, in memory: the callers that wait for each, the timers, and the limits per scope."""
 
 import asyncio
 import time
@@ -15,11 +13,11 @@ from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.questions.rules import size_of
 from transcript_mcp.assistant.questions.values import Inquiry, Question
 
-__all__ = ["Held", "Holding", "Key", "TimeUp", "seconds_left"]
+__all__ = ["Key", "OpenQuestion", "OpenQuestions", "TimeUp", "seconds_left"]
 
 _MOST_WAITING: Final = 1000
 _MOST_BYTES: Final = 32 * 1024 * 1024
-"""Of all that waits in a scope: everybody who looks there is sent it."""
+"""Bytes of the open questions of a scope: every client that logs in there is sent all of them."""
 
 Key: TypeAlias = tuple[str, str]
 """Scope and id."""
@@ -28,9 +26,9 @@ TimeUp: TypeAlias = Literal["timeout", "cancelled"]
 
 
 @dataclass(eq=False, slots=True)
-class Held:
-    """A question that waits. ``size`` is about how many bytes it has; ``is_back``: since the last one left who waited,
-    somebody has asked it again, and is about to wait.
+class OpenQuestion:
+    """One open question. ``size``: its bytes, roughly. ``is_back``: it was asked again after its last waiter left, and
+    the caller is about to wait.
     """
 
     record: Inquiry
@@ -42,11 +40,11 @@ class Held:
     is_back: bool = False
 
     def is_wanted(self) -> bool:
-        """Whether somebody waits for it now, or is about to."""
+        """Whether a caller waits for it, or is about to."""
         return bool(self.waiters) or self.is_back
 
     def end(self, record: Inquiry) -> None:
-        """Tell those who wait."""
+        """Give the answer to all waiting callers."""
         self.is_over = True
         self.stay()
         if self.deadline is not None:
@@ -56,47 +54,49 @@ class Held:
                 caller.set_result(record)
 
     def stay(self) -> None:
-        """It is not closed because nobody waits."""
+        """Stop the timer that would close it because nobody waits."""
         if self.leaving is not None:
             self.leaving.cancel()
             self.leaving = None
 
     def fail(self, error: Exception) -> None:
-        """Tell those who wait now; who comes later waits anew."""
+        """Raise the error in all waiting callers; later ones can wait again."""
         for caller in self.waiters:
             if not caller.done():
                 caller.set_exception(error)
 
 
-class Holding:
-    """For one event loop. ``expire`` is called when the time of a question is over (``timeout``), or when nobody has
-    waited for its answer for ``grace`` seconds (``cancelled``).
+class OpenQuestions:
+    """All open questions. For one event loop.
+
+    ``expire`` is called when a question's time is over (``timeout``), and when nobody has waited for its answer for
+    ``grace`` seconds (``cancelled``).
     """
 
     def __init__(self, expire: Callable[[Key, TimeUp], None], *, grace: float) -> None:
         self._expire = expire
         self._grace = grace
-        self._held: dict[Key, Held] = {}
+        self._held: dict[Key, OpenQuestion] = {}
         self._asked: dict[Key, int] = {}
-        """The sizes of those that are being written down."""
+        """Sizes of the questions that are being written to the store."""
         self._number: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
-    def get(self, scope: str, id: str) -> Held | None:
-        """A question that waits."""
+    def get(self, scope: str, id: str) -> OpenQuestion | None:
+        """The open question with this id."""
         return self._held.get((scope, id))
 
     def records(self, scope: str | None) -> list[Inquiry]:
-        """What waits, the oldest first; of all scopes with None."""
+        """Open questions, the oldest first; of all scopes with None."""
         return [held.record for (whose, _), held in self._held.items() if scope is None or whose == scope]
 
     @contextmanager
     def room_for(self, question: Question) -> Iterator[None]:
-        """Counts a question while it is being asked. Raises InvalidQuestionError where too much waits already."""
+        """Count a question while it is being stored. Raises InvalidQuestionError when too many are open already."""
         key = question.key
         if key in self._held:
             self._held[key].is_back = True
-        if key in self._held or key in self._asked:  # it counts already
+        if key in self._held or key in self._asked:  # asked again; it is counted already
             yield
             return
         size = size_of(question)
@@ -108,22 +108,22 @@ class Holding:
         finally:
             self._asked_no_more(key)
 
-    def hold(self, record: Inquiry, left: float) -> None:
-        """It waits for so many seconds."""
+    def add(self, record: Inquiry, left: float) -> None:
+        """Add a question that stays open for ``left`` seconds."""
         question = record.question
         self._asked_no_more(question.key)
-        held = self._held[question.key] = Held(record, size_of(question))
+        held = self._held[question.key] = OpenQuestion(record, size_of(question))
         self._count(question.scope, 1, held.size)
         self.expire_in(held, left)
         self._begin_grace(held)
 
-    def expire_in(self, held: Held, seconds: float) -> None:
-        """Its time is over then."""
+    def expire_in(self, held: OpenQuestion, seconds: float) -> None:
+        """Set when the question's time is over."""
         loop = asyncio.get_running_loop()
         held.deadline = loop.call_later(seconds, self._expire, held.record.question.key, "timeout")
 
-    def let_go(self, record: Inquiry) -> bool:
-        """It has ended, and everybody who waits is told; False when it did not wait."""
+    def close(self, record: Inquiry) -> bool:
+        """Remove a question that has ended, and answer all who wait; False when it was not open."""
         held = self._held.pop(record.question.key, None)
         if held is None:
             return False
@@ -131,21 +131,21 @@ class Holding:
         held.end(record)
         return True
 
-    def join(self, held: Held, caller: "asyncio.Future[Inquiry]") -> None:
-        """A caller waits for the answer."""
+    def join(self, held: OpenQuestion, caller: "asyncio.Future[Inquiry]") -> None:
+        """Let a caller wait for the answer."""
         held.waiters.add(caller)
         held.stay()
 
-    def leave(self, held: Held, caller: "asyncio.Future[Inquiry]") -> None:
-        """A caller waits no more. With the last one begins the time after which the question is closed."""
+    def leave(self, held: OpenQuestion, caller: "asyncio.Future[Inquiry]") -> None:
+        """A caller stops waiting. After the last one, the question is closed in ``grace`` seconds."""
         held.waiters.discard(caller)
         self._begin_grace(held)
 
-    def not_closed(self, held: Held) -> None:
-        """It stays open, as long as somebody waits for it or comes in time."""
+    def keep_open(self, held: OpenQuestion) -> None:
+        """Keep a question open that was about to be closed, if somebody waits for it within ``grace`` seconds."""
         self._begin_grace(held)
 
-    def _begin_grace(self, held: Held) -> None:
+    def _begin_grace(self, held: OpenQuestion) -> None:
         held.stay()
         held.is_back = False
         question = held.record.question
@@ -178,10 +178,9 @@ class Holding:
 
 
 def seconds_left(record: Inquiry, overdue: float) -> float:
-    """How long a question waits that waited when the last process ended: for ``overdue`` seconds at least.
+    """How long a question from a previous process stays open: at least ``overdue`` seconds.
 
-    Whatever was done to the clock since it was asked, it waits no longer than it may, and as long where the machine
-    was not started anew.
+    Measured by the uptime, so that a changed clock matters only after a reboot; never longer than its timeout.
     """
     timeout, passed = float(record.question.timeout), record.asked_at.until(moment())
     if passed is None:

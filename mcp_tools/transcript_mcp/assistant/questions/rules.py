@@ -1,4 +1,4 @@
-"""What may be asked and written: in characters that have bytes, and no more of it than people can be shown."""
+"""Limits and cleaning of questions, names, ids and messages."""
 
 import re
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from nanobot_transcript.platform import chat_key
 from nanobot_transcript.session_key import split
 from transcript_mcp.assistant.questions.values import Choices, Option, Question
 
-__all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "group_chat", "is_id", "size_of"]
+__all__ = ["checked", "clean", "clean_name", "group_chat", "size_of"]
 
-LONGEST_NAME: Final = 1000
+_LONGEST_NAME: Final = 1000
 _LONGEST_ID: Final = 200
 _LONGEST_TEXT: Final = 1_000_000
 _LONGEST_CHOICES: Final = 100_000
@@ -22,11 +22,11 @@ _MOST_OPTIONS: Final = 500
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DIRECTION: Final = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Marks that turn the order of what is read, also of what stands beside a name."""
+"""Bidirectional marks: they can reorder the text around a name, too."""
 
 
 def checked(question: Question, has_files: bool = False) -> Question:
-    """The question or message as it may be kept and shown. Raises InvalidQuestionError."""
+    """The question or message, cleaned for storage and display. Raises InvalidQuestionError."""
     question = replace(
         question,
         text=clean(question.text),
@@ -42,41 +42,41 @@ def checked(question: Question, has_files: bool = False) -> Question:
         raise InvalidQuestionError(
             f"A text may have at most {_LONGEST_TEXT} characters.", hint="Put the rest into a file."
         )
-    if not is_id(question.id):
+    if not _is_id(question.id):
         raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} visible characters.", hint="Use a new UUID.")
     return question
 
 
 def group_chat(chat: str) -> str:
-    """A chat by its session key, or by an id that tells its platform. Raises InvalidQuestionError."""
+    """The session key of a chat, given as key or as an id that shows its platform. Raises InvalidQuestionError."""
     chat = chat.strip()
     if not chat:
         return ""
     key, bare = chat_key(chat), split(chat)[1]
-    named = is_id(bare) and not chat.startswith(":") and len(chat.split()) == 1 and len(chat) <= LONGEST_NAME
+    named = _is_id(bare) and not chat.startswith(":") and len(chat.split()) == 1 and len(chat) <= _LONGEST_NAME
     if key is None or not named:
         raise InvalidQuestionError("This is not a group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
     return key
 
 
-def is_id(text: str) -> bool:
-    """Whether a question may be known by this: a text that looks like what it is."""
+def _is_id(text: str) -> bool:
+    """Whether the text can be an id: short, and without invisible characters."""
     hidden = _CONTROL.search(text) or _DIRECTION.search(text)
     return 0 < len(text) <= _LONGEST_ID and text == clean(text).strip() and not hidden
 
 
 def clean(text: str) -> str:
-    """The text in characters that every store and every client can hold."""
+    """The text without lone surrogates and NUL, which some stores and clients cannot hold."""
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
-def clean_name(text: str, longest: int = LONGEST_NAME) -> str:
-    """A name on one line that is read in the order in which it is written."""
+def clean_name(text: str, longest: int = _LONGEST_NAME) -> str:
+    """The name on one line, without control characters and bidirectional marks."""
     return _DIRECTION.sub("", _CONTROL.sub(" ", clean(text[:longest])))
 
 
 def size_of(question: Question) -> int:
-    """About how many bytes a question has."""
+    """The bytes of a question, roughly."""
     return len(question.text.encode()) + 4 * sum(_lengths(question.choices))
 
 

@@ -1,7 +1,7 @@
-"""What happens to questions: asked, waited for, answered, closed. Knows neither HTTP nor MCP.
+"""The life of questions: asking, waiting, answering, closing. Knows neither HTTP nor MCP.
 
-Everything that must not be lost is in the store before anybody is told of it. What is only in memory (who waits, the
-timers) is made again from the store after a restart.
+Everything is written to the store before anybody is told. What is only in memory (waiting callers and timers) is built
+again from the store after a restart.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
+from transcript_mcp.assistant.questions.contract import End, Ended, QuestionStore
 from transcript_mcp.assistant.questions.notes import WaitingNotes
-from transcript_mcp.assistant.questions.open_questions import Holding, Key, TimeUp, seconds_left
-from transcript_mcp.assistant.questions.options import check_answer
+from transcript_mcp.assistant.questions.open_questions import Key, OpenQuestions, TimeUp, seconds_left
+from transcript_mcp.assistant.questions.option_check import check_answer
 from transcript_mcp.assistant.questions.rules import checked, clean_name, group_chat
-from transcript_mcp.assistant.questions.store import End, Ended, QuestionStore
 from transcript_mcp.assistant.questions.values import (
     AnswerContent,
     AnswerOutcome,
@@ -38,16 +38,16 @@ __all__ = ["Assistant", "Desk", "Listener"]
 logger = logging.getLogger(__name__)
 
 _AGAIN: Final = 5.0
-"""Seconds until an ending that could not be written is tried again."""
+"""Seconds until the end of a question that could not be written is tried again."""
 
 _T = TypeVar("_T")
 
 Listener = Callable[[QuestionEvent], None]
-"""Called on the event loop after each piece of news."""
+"""Called on the event loop with each event."""
 
 
 class Desk(Protocol):
-    """Where agents ask: this process's ``Assistant``, or another machine's."""
+    """Where agents ask: the ``Assistant`` of this process, or a hub (``RemoteDesk``)."""
 
     async def ask(self, question: Question) -> Inquiry: ...
 
@@ -67,10 +67,10 @@ class Desk(Protocol):
 class Assistant:
     """The questions of all scopes, for one event loop.
 
-    ``grace`` is how many seconds a question stays open when nobody waits for its answer any more, unless whoever asked
-    said to come back for it. ``overdue`` is how many seconds a question that ran out while nothing ran stays open, for
-    the answers that came meanwhile. ``chat`` is the group in which questions are asked, too, that name none. ``lease``
-    is that of ``unasked``, in seconds.
+    ``grace``: seconds that a question stays open after the last waiting caller has left, unless the asker said that it
+    will come back. ``overdue``: seconds that a question stays open which timed out while no hub ran, so that answers
+    from the meantime still count. ``chat``: the group in which to ask questions that name none. ``lease``: that of
+    ``unasked``, in seconds.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Assistant:
         self._store = store
         self._chat = chat
         self._overdue = overdue
-        self._holding = Holding(self._expire, grace=grace)
+        self._open = OpenQuestions(self._expire, grace=grace)
         self.unasked = WaitingNotes(store, self._load, self._tell, lease=lease)
         self._listeners: list[Listener] = [self.unasked.heard]
         self._loading = asyncio.Lock()
@@ -93,12 +93,12 @@ class Assistant:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Hear of everything, of all scopes; what is returned ends it."""
+        """Call the listener with every event of all scopes. Returns a function that ends it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def ask(self, question: Question) -> Inquiry:
-        """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
+        """Ask, or join the open question with this id. Raises InvalidQuestionError and StoreError."""
         question = checked(question)
         chat = self._chat if question.chat is None else question.chat
         question = replace(question, chat=group_chat(chat) if question.expects else "")
@@ -106,27 +106,27 @@ class Assistant:
         return await self._to_the_end(self._put(question))
 
     async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry:
-        """The record once it has ended, or as it stands after ``seconds``.
+        """The inquiry once it has ended, or its current state after ``seconds``.
 
-        Raises UnknownQuestionError, and StoreError kinds when its time is over and that cannot be written down: it
-        still waits then, and counts an answer that comes before that can be.
+        Raises UnknownQuestionError, and StoreError when its time is over but that cannot be written: then the question
+        stays open, and an answer still counts, until writing succeeds.
         """
         await self._load()
-        held = self._holding.get(scope, id)
+        held = self._open.get(scope, id)
         if held is None:
             record = await self._store.get(scope, id)
             if record is None or record.question.kind == "message":
                 raise _unknown()
             return record
         caller: asyncio.Future[Inquiry] = asyncio.get_running_loop().create_future()
-        self._holding.join(held, caller)
+        self._open.join(held, caller)
         try:
             async with asyncio.timeout(seconds):
                 return await caller
         except TimeoutError:
             return held.record if caller.cancelled() else caller.result()
         finally:
-            self._holding.leave(held, caller)
+            self._open.leave(held, caller)
 
     async def answer(
         self,
@@ -139,11 +139,11 @@ class Assistant:
         origin: str = "",
         refuses: bool = False,
     ) -> AnswerOutcome:
-        """Answer a question or confirm a report. The first answer counts; what comes of it says whose that was.
+        """Answer a question or confirm a report. The first answer counts; the outcome says whether it was this one.
 
-        With ``refuses`` it ends with an error in place of an answer: its contents say why, or there are none.
-        What is said to a report that wants no answer becomes a message to its agent. ``origin`` is the connection that
-        needs not be told. Raises UnknownQuestionError and InvalidQuestionError.
+        With ``refuses`` it ends with an error instead of an answer; the contents may give the reason. An answer to a
+        report that wants none becomes a message to its agent. ``origin``: the connection that need not be told. Raises
+        UnknownQuestionError and InvalidQuestionError.
         """
         (outcome,) = await self.answer_all([GivenAnswer(scope, id, tuple(contents), by, where, origin, refuses)])
         if isinstance(outcome, Exception):
@@ -151,7 +151,7 @@ class Assistant:
         return outcome
 
     async def answer_all(self, answers: Sequence[GivenAnswer]) -> Sequence[AnswerOutcome | Exception]:
-        """Answer many, as ``answer`` does one; what that would raise stands for the outcome."""
+        """Answer many at once. Where ``answer`` would raise, the outcome is the exception."""
         await self._load()
         wrong = [self._wrong(answer) for answer in answers]
         good = [answer for answer, error in zip(answers, wrong, strict=True) if error is None]
@@ -164,7 +164,7 @@ class Assistant:
         return [error or next(outcomes) for error in wrong]
 
     async def withdraw(self, scope: str, id: str) -> Inquiry:
-        """Take a question back; the record as it stands. Raises UnknownQuestionError."""
+        """Withdraw a question. Returns its current state. Raises UnknownQuestionError."""
         await self._load()
         outcome = await self._end(scope, id, Ending("withdrawn"))
         if outcome is None:
@@ -172,8 +172,8 @@ class Assistant:
         return outcome[0]
 
     async def shown(self, scope: str, id: str, clients: int) -> None:
-        """So many more clients were sent it."""
-        held = self._holding.get(scope, id)
+        """Count ``clients`` more that were sent the question."""
+        held = self._open.get(scope, id)
         if held is not None:
             held.record = replace(held.record, shown=held.record.shown + clients)
         await self._store.shown(scope, id, clients)
@@ -181,7 +181,7 @@ class Assistant:
     async def write(
         self, message: Question, contents: Sequence[AnswerContent] = (), *, by: str, where: str, origin: str = ""
     ) -> Inquiry:
-        """Write to the agent of this project and name; it gets the message with its next answer."""
+        """Write to the agent with this project and name; it gets the message with its next answer."""
         message = checked(replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents))
         record, new = await self._store.write(message, Ending("waiting", by, where, tuple(contents)))
         if record.question.kind != "message":
@@ -191,28 +191,28 @@ class Assistant:
         return record
 
     async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]:
-        """What people wrote to the agent that gets this record's answer; nobody else gets it before ``delivered``."""
+        """Messages for the agent that gets this answer; they are reserved for it until ``delivered`` is called."""
         return await self.unasked.bring(record.question) if record.has_messages else ()
 
     def delivered(self, record: Inquiry, *, arrived: bool) -> None:
-        """Whether an answer was written to who asked, with the messages for it; else they are for who asks next."""
+        """Say whether an answer with its messages was written to the asker; if not, they go with a later answer."""
         self.unasked.brought(record.question, arrived=arrived)
 
     async def waiting(self, scope: str | None) -> Sequence[Inquiry]:
-        """What waits for an answer, the oldest first; of all scopes with None."""
+        """Open questions, the oldest first; of all scopes with None."""
         await self._load()
-        return self._holding.records(scope)
+        return self._open.records(scope)
 
     async def ended(self, since: float) -> Sequence[tuple[str, str]]:
-        """Scope and id of what was asked in a group and has ended since then (seconds since 1970), the newest first."""
+        """Scope and id of questions in groups that have ended since then (seconds since 1970), the newest first."""
         return await self._store.ended(since)
 
     async def history(self, scopes: tuple[str, ...], query: HistoryQuery) -> HistoryPage:
-        """Records of these scopes, the newest first."""
+        """Inquiries of these scopes, the newest first."""
         return await self._store.history(scopes, query)
 
     async def key_of(self, scopes: tuple[str, ...], id: str) -> tuple[str, str]:
-        """Scope and id of the one question of these scopes that has an id. Raises UnknownQuestionError."""
+        """Scope and id of the only question with this id in these scopes. Raises UnknownQuestionError."""
         found = await self._store.history(scopes, HistoryQuery(ids=(id,), words_only=True))
         keys = [each.question.key for each in found.records if each.question.kind != "message"]
         if len(keys) != 1:
@@ -220,9 +220,9 @@ class Assistant:
         return keys[0]
 
     async def scope_of(self, scopes: tuple[str, ...], message: Question) -> str:
-        """To which of these scopes a message belongs: where it is already, where its agent waits, or was heard of last.
+        """The scope of a message: where it is stored already, else where its agent waits, else where it last asked.
 
-        Raises InvalidQuestionError where nothing tells.
+        Raises InvalidQuestionError if none of these is known.
         """
         if len(scopes) == 1:
             return scopes[0]
@@ -240,13 +240,13 @@ class Assistant:
         return known[0]
 
     def close(self) -> None:
-        """Release the store. What waits goes on waiting in the next process."""
+        """Close the store. Open questions stay open for the next process."""
         self._store.close()
 
     # -- what is kept, and what follows from it; whoever asked for it may be gone by then ----------------
 
     async def _put(self, question: Question) -> Inquiry:
-        with self._holding.room_for(question):
+        with self._open.room_for(question):
             record, new = await self._store.put(question, "waiting" if question.expects else "notified", self._asked)
         if (record.question.kind, record.question.text) != (question.kind, question.text):
             raise InvalidQuestionError("This id belongs to another question.", hint="Give each question its own id.")
@@ -260,8 +260,8 @@ class Assistant:
             return
         record, new = outcome
         waits = record.state == "waiting" and record.question.kind != "message"
-        if waits and self._holding.get(*record.question.key) is None:
-            self._holding.hold(record, record.question.timeout)
+        if waits and self._open.get(*record.question.key) is None:
+            self._open.add(record, record.question.timeout)
         if new:
             self._tell(QuestionEvent("asked", record))
 
@@ -272,19 +272,19 @@ class Assistant:
         try:
             if not answer.contents:
                 raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
-            held = self._holding.get(answer.scope, answer.id)
-            if held is not None and answer.where != "group":  # a group's people are told by the group
+            held = self._open.get(answer.scope, answer.id)
+            if held is not None and answer.where != "group":  # GroupQuestions has checked, and replied in the group
                 check_answer(held.record.question, answer.contents)
         except InvalidQuestionError as error:
             return error
         return None
 
     async def _say(self, answer: GivenAnswer, report: Ended | Exception) -> AnswerOutcome | Exception:
-        """What is said to a report that wants no answer becomes a message."""
+        """Keep an answer to a report that wants none as a message to its agent."""
         assert isinstance(report, tuple)
         record, _ = report
         about, contents = record.question, answer.contents
-        own = _id_of(about.id, answer.by, contents)  # who says the same again says it once
+        own = _id_of(about.id, answer.by, contents)  # repeated by the same person, it is the same message
         written = replace(about, id=own, kind="message", choices=(), text=text_of(contents))
         files = tuple(each for each in contents if each.kind != "text")
         try:
@@ -294,7 +294,7 @@ class Assistant:
         return AnswerOutcome(True, record)
 
     def _end_of(self, scope: str, id: str, ending: Ending, origin: str = "") -> End:
-        held = self._holding.get(scope, id)
+        held = self._open.get(scope, id)
         return End(scope, id, ending, held.record if held is not None else None, origin)
 
     async def _end(self, scope: str, id: str, ending: Ending, unless: Callable[[], bool] | None = None) -> Ended:
@@ -304,7 +304,7 @@ class Assistant:
         return ended
 
     async def _end_all(self, ends: Sequence[End]) -> Sequence[Ended | Exception]:
-        """What came of each. All that has ended is told, whoever waits for that."""
+        """The outcome of each. Listeners are told of all that ended, even if the caller is gone."""
 
         def close(all_ended: Sequence[Ended | Exception]) -> None:
             for end, ended in zip(ends, all_ended, strict=True):
@@ -312,50 +312,50 @@ class Assistant:
                     record, first = ended
                     if record.state != "waiting":
                         self._close(record, end.origin if first else "")
-                elif ended is None and end.known is not None:  # its file was taken away; who asked may ask anew
+                elif ended is None and end.known is not None:  # the database was replaced; the agent can ask again
                     self._close(replace(end.known, state="cancelled"))
 
         return await self._store.end_all(ends, close)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """The result. The work goes on when nobody waits for it any more: what is in the store has to be told."""
+        """The result of the work, which goes on if the caller is cancelled: what was stored must be announced."""
         return await asyncio.shield(self._start(work))
 
     # -- the end of time, and news -----------------------------------------------------------------------------
 
     async def _load(self) -> None:
-        """Take up again what waited when the last process ended."""
+        """Load the open questions of the previous process, once."""
         if self._loaded:
             return
         async with self._loading:
             if not self._loaded:
                 await self._store.free()
                 for record in await self._store.waiting():
-                    self._holding.hold(record, seconds_left(record, self._overdue))
+                    self._open.add(record, seconds_left(record, self._overdue))
                 self._loaded = True
 
     def _expire(self, key: Key, state: TimeUp) -> None:
         self._start(self._expired(key, Ending(state)))
 
     async def _expired(self, key: Key, ending: Ending) -> None:
-        held = self._holding.get(*key)
+        held = self._open.get(*key)
         try:
             await self._end(*key, ending, held.is_wanted if held is not None and ending.state == "cancelled" else None)
-            held = self._holding.get(*key)
-            if held is not None:  # somebody has come back in the last moment
-                self._holding.not_closed(held)
+            held = self._open.get(*key)
+            if held is not None:  # a caller came back at the last moment
+                self._open.keep_open(held)
         except StoreError as error:
             logger.warning("A question that has ended cannot be saved yet: %s", error)
-            held = self._holding.get(*key)
+            held = self._open.get(*key)
             if held is not None and ending.state == "timeout":
-                self._holding.expire_in(held, _AGAIN)
+                self._open.expire_in(held, _AGAIN)
                 held.fail(error)
-            elif held is not None:  # somebody may wait for it again
-                self._holding.not_closed(held)
+            elif held is not None:  # a caller may come back
+                self._open.keep_open(held)
 
     def _close(self, record: Inquiry, origin: str = "") -> None:
-        """Let go of what has ended; ``origin`` knows already."""
-        if self._holding.let_go(record):
+        """Close what has ended and tell everybody but ``origin``."""
+        if self._open.close(record):
             self._tell(QuestionEvent("answered" if record.is_replied_to else "closed", record, origin))
 
     def _tell(self, event: QuestionEvent) -> None:
@@ -363,7 +363,7 @@ class Assistant:
             try:
                 listener(event)
             except Exception:
-                logger.exception("a listener of the assistant failed")
+                logger.exception("A listener of the assistant failed")
 
     def _start(self, work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
         task = asyncio.get_running_loop().create_task(work)
@@ -372,15 +372,15 @@ class Assistant:
         return task
 
     def _done(self, task: "asyncio.Task[Any]") -> None:
-        """Whoever waited for it may have gone, and nobody hears of its error else."""
+        """Log the error of a task: its caller may be gone."""
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, TranscriptError):
-            logger.error("the assistant failed", exc_info=error)
+            logger.error("A task of the assistant failed", exc_info=error)
 
 
 def _outcome(ended: Ended | Exception) -> AnswerOutcome | Exception | None:
-    """What came of an answer that was right; None where it has yet to be written down as a message."""
+    """The outcome of a valid answer; None if it still has to be stored as a message."""
     if isinstance(ended, Exception):
         return ended
     if ended is None or ended[0].question.kind == "message":

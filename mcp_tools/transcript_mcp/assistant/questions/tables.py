@@ -1,7 +1,8 @@
-"""The tables of the questions, how they came about, and their index of words.
+"""The tables of the questions with their migrations, and the full-text index.
 
-The words of an answer come into the index with what is asked after it, or when somebody searches: without them, an
-answer is on the disk in half the time.
+Answers are not indexed when they are written, but with the next question or before a search: without the index, an
+answer is on the disk in half the time. The FTS5 table is contentless (``content=''``): it stores no copy of the text,
+so a row is removed by inserting its old words with the command ``'delete'``.
 """
 
 import re
@@ -25,7 +26,7 @@ _MOST_WORDS: Final = 16
 
 
 def spaced(text: str) -> str:
-    """The text with a space round each character of a script that sets none, so that each is a word of the index.
+    """The text with spaces around each character of a script without spaces, so that FTS5 takes each for a word.
 
     >>> spaced("发布 ｖ２")
     ' 发  布  v2'
@@ -34,7 +35,7 @@ def spaced(text: str) -> str:
 
 
 def scope_word(scope: str) -> str:
-    """A scope as one word of the index, so that a search looks at its own records only."""
+    """A scope as one word of the index, so that a search only reads its own records."""
     return f"s{scope.encode().hex()}"
 
 
@@ -70,7 +71,7 @@ CREATE TABLE records (
 )
 """
 _WAITING: Final = "CREATE INDEX records_waiting ON records (scope, seq) WHERE state = 'waiting'"
-# An entry of PostgreSQL's usual indexes has at most 2,700 bytes. A name may have 4,000: there it counts as its hash.
+# A B-tree entry of PostgreSQL has at most 2,700 bytes, but a name may have 4,000; so a hash index there.
 _TALKS: Final = SqliteText(
     "CREATE INDEX records_by_agent ON records (scope, project, agent, seq)",
     "CREATE INDEX records_by_agent ON records USING hash (agent)",
@@ -161,7 +162,8 @@ SCHEMA: Final = Schema(
         (
             *(_BOOT, _UPTIME, _IN_SCOPE, _GONE, _NOT_BY_A_TRIGGER),
             *(_WHOLE_ONES, _WITH_ANSWERS, _ALL_INDEXED),
-            # An answer takes its question out of the index as it is put in from now on: by its beginning.
+            # To index an answer, its question is removed with exactly the words under which it was added. From this
+            # version on that is only the beginning of a long text, so long questions are added again.
             *(_LONG_ONES_OUT, _THEIR_BEGINNING, _NO_LONGER_WHOLE, _INSERTED_IN_PART),
         ),
     ),
@@ -172,7 +174,7 @@ SCHEMA: Final = Schema(
 )
 
 _MOST_INDEXED: Final = 250_000
-"""Characters that are indexed in one transaction: nobody else can write meanwhile."""
+"""Characters that are indexed in one transaction, which blocks other writers."""
 
 _LATER: Final = "INSERT OR IGNORE INTO records_unindexed SELECT seq FROM records WHERE seq = ?"
 _ANY: Final = "SELECT 1 FROM records_unindexed"
@@ -196,14 +198,14 @@ _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
 
 
 def opened(shelf: "Shelf") -> "Database":
-    """The questions on a shelf, in a folder as ``assistant.sqlite3``."""
+    """The database of questions on a shelf; in a folder that is ``assistant.sqlite3``."""
     return shelf.database("assistant", SCHEMA, file="assistant.sqlite3", lock=".assistant.lock", busy=_BUSY)
 
 
 def expression(text: str, scopes: tuple[str, ...]) -> str | None:
     """The right side of MATCH: all words of the text, each run of Chinese as a phrase. None without a word.
 
-    Each word is quoted, so nothing that a person types reaches SQLite's parser.
+    Every word is quoted, so nothing that a person types is parsed as FTS5 syntax.
     """
     phrases = []
     for piece in text[:_LONGEST_SEARCH].split()[:_MOST_WORDS]:
@@ -215,22 +217,22 @@ def expression(text: str, scopes: tuple[str, ...]) -> str | None:
 
 
 def is_indexed(connection: Sql) -> bool:
-    """Whether the words of all answers are in the index."""
+    """Whether all answers are indexed."""
     return connection.execute(_ANY).fetchone() is None
 
 
 def index_later(connection: Sql, seqs: Iterable[int]) -> None:
-    """The answers of these records have come, and are not in the index yet."""
+    """Note that the answers of these records have to be indexed."""
     connection.executemany(_LATER, [(seq,) for seq in seqs])
 
 
 def index_new(connection: Sql, seq: int) -> None:
-    """The words of a question are in the index from now on."""
+    """Index a new question."""
     connection.index("records_words", f"{_TEXTS} WHERE seq = ?", (seq,))
 
 
 def index(connection: Sql, most: int) -> None:
-    """Take the words of at most so many answers into the index, the oldest first: of one at least."""
+    """Index up to ``most`` answers, the oldest first, but at least one."""
     last, characters = 0, 0
     for seq, length in connection.execute(_NEXT, (most,)).fetchall():
         if last and characters + length > _MOST_INDEXED:

@@ -1,4 +1,4 @@
-"""What is asked, what is answered, and what becomes of it."""
+"""The values of this room: questions with choices, answers, inquiries, and queries of the history."""
 
 from typing import Final, Literal, TypeAlias
 
@@ -29,9 +29,8 @@ Kind: TypeAlias = Literal["question", "report", "message"]
 State: TypeAlias = Literal[
     "waiting", "answered", "refused", "timeout", "cancelled", "withdrawn", "notified", "picked_up"
 ]
-"""``refused``: whoever was asked said that there is no answer. ``cancelled``: nobody waits for the answer any more.
-``withdrawn``: taken back by whoever asked. ``notified``: a report that wants no answer. ``picked_up``: a message that
-its agent has got."""
+"""``refused``: a person declined to answer. ``cancelled``: nobody waits for the answer any more. ``withdrawn``: taken
+back by the asker. ``notified``: a report that wants no answer. ``picked_up``: a message that reached its agent."""
 
 
 class AnswerContent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,7 +51,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Choices(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What may be chosen: one of the options or several (``multiple``), in own words too with ``custom``."""
+    """One set of options: choose one, or several with ``multiple``; ``custom`` also allows free text."""
 
     question: str
     header: str = ""
@@ -62,12 +61,12 @@ class Choices(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What an agent asks or reports (or what it is told, see ``Kind``), and on whose behalf.
+    """A question or report of an agent, or a message to it; see ``Kind``.
 
-    ``scope`` separates the holders of different tokens. ``timeout`` is in seconds. ``expects`` is False for what nobody
-    has to answer. ``fetched`` says that the asker comes back for the answer by the id; otherwise the question is
-    cancelled some time after the last one who waited for it has gone. ``said_as`` is the command of the wire. ``chat``
-    is the session key of a group in which it is asked, too; "" for none, None for the one of the settings.
+    ``scope`` separates the owners of different tokens. ``timeout`` is in seconds. ``expects`` is False for what needs
+    no answer. ``fetched``: the asker will come back for the answer by the id; otherwise the question is cancelled some
+    time after the last waiting caller has left. ``said_as``: its command in the wire protocol. ``chat``: the session
+    key of a group in which to ask as well; "" for none, None for the one in the settings.
     """
 
     scope: str
@@ -87,12 +86,12 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is known by: scope and id."""
+        """Scope and id, which identify it."""
         return self.scope, self.id
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How it ends: ``by`` whom and ``where`` it was answered, with what."""
+    """How a question ends: its final state, and by whom, where and with which contents it was answered."""
 
     state: State
     by: str = ""
@@ -101,11 +100,11 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Inquiry(msgspec.Struct, frozen=True):
-    """A question and what has become of it. Times are seconds since 1970; ``seq`` grows with each of them.
+    """A question with its state and answer. Times are seconds since 1970; ``seq`` grows with each inquiry.
 
-    ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
-    with it, and ``taken_by`` is the id of the question with whose answer the agent got it. ``has_messages`` is False
-    where certainly none waited for the agent when its question ended. ``asked_at`` is ``asked_ts`` by another clock.
+    ``shown``: how many clients were sent it. Of a message, ``by`` is its author, ``contents`` its attachments, and
+    ``taken_by`` the id of the question with whose answer the agent got it. ``has_messages`` is False if certainly no
+    message waited for the agent when its question ended. ``asked_at`` is the time of ``asked_ts`` by the uptime.
     """
 
     question: Question
@@ -123,13 +122,13 @@ class Inquiry(msgspec.Struct, frozen=True):
 
     @property
     def is_replied_to(self) -> bool:
-        """Whether somebody has ended it with what they said."""
+        """Whether a person has answered or refused it."""
         return self.state in ("answered", "refused")
 
 
 class GivenAnswer(msgspec.Struct, frozen=True):
-    """What somebody says to the question or report ``id`` of a scope. ``origin`` is the connection that needs not be
-    told of it. With ``refuses`` it is an error in place of an answer, and may have no content.
+    """A person's answer to the question or report ``id`` of a scope. ``origin``: the connection that need not be told
+    of it. With ``refuses`` it ends the question with an error, and may have no contents.
     """
 
     scope: str
@@ -142,25 +141,25 @@ class GivenAnswer(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Scope and id of what is answered."""
+        """Scope and id of the question."""
         return self.scope, self.id
 
     @property
     def ending(self) -> Ending:
-        """What it makes of the question."""
+        """How it ends the question."""
         return Ending("refused" if self.refuses else "answered", self.by, self.where, self.contents)
 
 
 class AnswerOutcome(msgspec.Struct, frozen=True):
-    """What came of an answer: whether it was the first, and how the question stands now."""
+    """The result of an answer: whether it was the first, and the inquiry now."""
 
     accepted: bool
     record: Inquiry
 
 
 class QuestionEvent(msgspec.Struct, frozen=True):
-    """News for listeners: a record was asked, answered (or refused), closed without a reply, written to an agent
-    (``message``) or got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
+    """An event for listeners: a question was asked, answered (or refused) or closed without a reply; a message was
+    written (``message``) or reached its agent (``picked_up``). ``origin``: the connection that caused it, if any.
     """
 
     kind: Literal["asked", "answered", "closed", "message", "picked_up"]
@@ -169,7 +168,7 @@ class QuestionEvent(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> str:
-        """Whose eyes it is for."""
+        """The scope whose clients may see it."""
         return self.record.question.scope
 
 
@@ -177,9 +176,9 @@ DEFAULT_LIMIT: Final = 50
 
 
 class HistoryQuery(msgspec.Struct, frozen=True):
-    """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any),
-    with one of these ids, or of these scopes and ids (none of both: any). ``words_only`` leaves pictures and files of
-    answers out.
+    """A query of the history: inquiries with these words, of this project and agent (None: any), older than ``before``
+    (0: any), with one of the ``ids`` or ``keys`` (scope and id; none of both: any). ``words_only`` leaves out pictures
+    and files.
     """
 
     text: str = ""
@@ -193,13 +192,13 @@ class HistoryQuery(msgspec.Struct, frozen=True):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """All ids that are asked for, in whatever scope; empty where none is."""
+        """All ids in ``ids`` and ``keys``."""
         return (*self.ids, *(each for _, each in self.keys))
 
 
 class HistoryPage(msgspec.Struct, frozen=True):
-    """Records, the newest first. ``next_before`` is where the next page begins, 0 at the end; ``size`` is about how
-    many bytes it has.
+    """Inquiries, the newest first. ``next_before``: the ``before`` of the next page, 0 at the end. ``size``: bytes,
+    roughly.
     """
 
     records: tuple[Inquiry, ...]
@@ -208,5 +207,5 @@ class HistoryPage(msgspec.Struct, frozen=True):
 
 
 def text_of(contents: tuple[AnswerContent, ...]) -> str:
-    """The words of an answer."""
+    """The text parts of an answer."""
     return "\n".join(each.text for each in contents if each.kind == "text")

@@ -1,4 +1,4 @@
-"""The web UI of the hub: the page, what it asks for under ``/api``, and one stream of news for it."""
+"""The web UI of the hub: the page, its API below ``/api``, and a stream of news."""
 
 from transcript_mcp.hub.web.site import Site
 

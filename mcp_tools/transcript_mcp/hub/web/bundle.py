@@ -1,4 +1,4 @@
-"""The page itself: built files beside this module, served so that a browser runs nothing but them."""
+"""Serves the built files of the web UI with headers that keep a browser from running anything else."""
 
 import asyncio
 import gzip
@@ -22,7 +22,7 @@ _POLICY: Final = (
     "default-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""No script, style or connection but those of the hub itself, and nothing inline: agents' words are on the page."""
+"""Only the hub's own scripts, styles and connections, and nothing inline: the page shows text that agents wrote."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": _POLICY,
@@ -33,7 +33,7 @@ _HEADERS: Final = {
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
-"""Of a name without a hash, which stays when the file changes."""
+"""For files whose name has no hash: the name stays when the content changes."""
 
 _TYPES: Final = {
     ".css": "text/css",
@@ -47,7 +47,7 @@ _TYPES: Final = {
 
 @dataclass(frozen=True)
 class _File:
-    """The ``tag`` is weak, as the body and its packed form have it."""
+    """``tag`` is the ETag: weak, because the plain and the compressed body share it."""
 
     body: bytes
     kind: str
@@ -55,7 +55,7 @@ class _File:
 
     @cached_property
     def packed(self) -> bytes:
-        """The body as gzip, packed at the first visit: packing takes half as long as the rest of a hub's start."""
+        """The body as gzip, compressed on first use: at start it would take half as long as everything else."""
         return gzip.compress(self.body, mtime=0)
 
     def known_to(self, request: web.Request) -> bool:
@@ -66,8 +66,8 @@ class _File:
 class Bundle:
     """The files of a folder, read once.
 
-    ``/`` is sent anew at each visit, ``/assets/NAME`` for good, as names have hashes. Beside ``/`` lie the manifest by
-    which a browser installs the page, and its icons.
+    ``/`` is never cached, ``/assets/NAME`` forever, since the names contain hashes. The web app manifest and its icons
+    are beside ``/``.
     """
 
     def __init__(self, folder: Path = DIST) -> None:
@@ -77,11 +77,11 @@ class Bundle:
 
     @property
     def built(self) -> bool:
-        """False where the files are missing, as in a source tree somebody took them from."""
+        """False where the files are missing, as in a source tree in which ``make web`` has not run."""
         return self._index is not None
 
     def routes(self) -> list[web.RouteDef]:
-        """What is open to everybody: the page asks for a token when it needs one."""
+        """Routes that need no token: the page asks for one when it needs it."""
         return [
             web.get("/", self.page),
             web.get("/assets/{name}", self.asset),
@@ -115,7 +115,7 @@ async def _answer(request: web.Request, file: _File, cache: str) -> web.Response
         return web.Response(status=304, headers=headers)
     body = file.body
     if takes_gzip(request):
-        body = await asyncio.to_thread(getattr, file, "packed")  # packing takes 25 ms
+        body = await asyncio.to_thread(getattr, file, "packed")  # 25 ms, the first time
         headers["Content-Encoding"] = "gzip"
     answer = web.Response(body=body, content_type=file.kind, headers=headers)
     if file.kind.startswith("text/"):

@@ -1,7 +1,7 @@
-"""One stream of news for each open page: which room has something new. What is new, the page then asks for.
+"""A stream of news for each open page: which room has changed. The page then asks what is new.
 
-Server-sent events: ``id: BOOT-NUMBER``, ``event: news`` and ``data: {"room": ..., ...}``. A page that comes back names
-the last one it has seen and is told what it missed, or ``event: reload`` when that is no longer known.
+Server-sent events: ``id: BOOT-NUMBER``, ``event: news`` and ``data: {"room": ..., ...}``. A page that reconnects sends
+the last id it saw (``Last-Event-ID``) and gets what it missed, or ``event: reload`` when that is no longer known.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ logger = logging.getLogger(__name__)
 
 _KEPT: Final = 500
 _WAITING: Final = 200
-"""News that may wait for one page; who falls behind further loads anew."""
+"""News that may wait for one page; a page that falls further behind is told to reload."""
 _AFTER_TROUBLE: Final = 1.0
 _BEAT: Final = 15.0
-"""Seconds after which a silent stream says that it lives."""
+"""Seconds after which an idle stream sends a comment, so that proxies keep the connection and dead ones show."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _RELOAD: Final = "event: reload\ndata: {}\n\n"
 
 
 @dataclass(eq=False)
 class Viewer:
-    """An open page: whose token, since when (seconds since 1970), and what waits to be told."""
+    """An open page: the owner of its token, since when (seconds since 1970), and the news that wait to be sent."""
 
     name: str
     since: float
@@ -57,13 +57,13 @@ class Events:
         self._past: deque[tuple[int, str]] = deque(maxlen=_KEPT)
         self.viewers: set[Viewer] = set()
         self.came: asyncio.Event = asyncio.Event()
-        """Set while somebody listens."""
+        """Set while at least one page is open."""
         self.gone: asyncio.Event = asyncio.Event()
-        """Set while nobody does."""
+        """Set while no page is open."""
         self._closed = False
 
     def tell(self, room: str, **more: Any) -> None:
-        """There is something new in a room."""
+        """Tell all open pages that something changed in a room."""
         self._number += 1
         text = self._text(self._number, {"room": room, **more})
         self._past.append((self._number, text))
@@ -110,7 +110,7 @@ class Events:
             await answer.write((told or ": alive\n\n").encode())
 
     def _welcome(self, last: str) -> str:
-        """What a page missed, or that it has to load anew; first of all where the stream stands now."""
+        """The first events of a stream: what a returning page missed, or ``reload``, and the current id."""
         here = f"id: {self._boot}-{self._number}\nevent: hello\ndata: {{}}\n\n"
         if not last:
             return here
@@ -138,38 +138,38 @@ class Events:
         self.tell("system", what="clients")
 
 
+@dataclass(eq=False)
 class Watches:
-    """Runs all ``watches`` (by page) while somebody listens to ``events``: what any process has changed is told."""
+    """Runs the ``watches`` (by page) while a page is open, to notice what any process changes."""
 
-    def __init__(self, events: Events, watches: Mapping[str, PageWatch]) -> None:
-        self._events = events
-        self._watches = watches
+    events: Events
+    watches: Mapping[str, PageWatch]
 
     async def run(self) -> None:
-        """Until it is cancelled. Nothing is looked at while nobody listens."""
+        """Run until cancelled. Nothing is watched while no page is open."""
         while True:
-            await self._events.came.wait()
-            tasks = [asyncio.create_task(self._watch(room, watch)) for room, watch in self._watches.items()]
+            await self.events.came.wait()
+            tasks = [asyncio.create_task(self._watch(room, watch)) for room, watch in self.watches.items()]
             try:
-                await self._events.gone.wait()
+                await self.events.gone.wait()
             finally:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch(self, room: str, watch: PageWatch) -> None:
-        tell, missed = partial(self._events.tell, room), False
+        tell, missed = partial(self.events.tell, room), False
 
         def looked() -> None:
             if missed:
-                tell()  # whatever happened meanwhile
+                tell()  # something may have changed while the watch was down
 
         while True:
             try:
                 await watch(tell, looked)
             except (TranscriptError, OSError) as error:
-                logger.debug("%s cannot be read: %s", room, error)
+                logger.debug("Watching %s failed, trying again: %s", room, error)
             except Exception:
-                logger.exception("%s cannot be read", room)
+                logger.exception("Watching %s failed, trying again", room)
             missed = True
             await asyncio.sleep(_AFTER_TROUBLE)

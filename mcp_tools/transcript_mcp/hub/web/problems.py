@@ -1,4 +1,4 @@
-"""What went wrong lately, with what to do about it, and who has called: kept in memory for the System page."""
+"""Recent problems with advice, and recent clients: kept in memory for the System page."""
 
 import json
 import logging
@@ -25,18 +25,18 @@ _ADVICE: Final = {
     "nanobot_transcript": "Run `nanobot-transcript doctor`: it checks the record, its disk and its locks.",
     "transcript_mcp": "Find the same time in the hub's log; `nanobot-transcript doctor` checks the rest.",
 }
-"""By the beginning of a logger's name; a room's own comes first."""
+"""By the beginning of a logger's name; the advice of a room takes precedence."""
 
 _UNTOLD: Final = frozenset({401})
-"""A page without a token asks for one; who tries wrong ones is told of as such."""
+"""Every page starts without a token, gets this and asks its person for one."""
 _ORDINARY: Final = frozenset({"no_output", "queue_full"})
-"""What programs at the IO bridge hear again and again while all is well."""
+"""Codes that programs at the IO bridge get in normal operation, again and again."""
 
 
 class Recent(logging.Handler):
-    """Warnings and errors of our packages, refused and failed requests, and clients. For any thread.
+    """Warnings and errors of our packages, refused and failed requests, and clients. Thread-safe.
 
-    ``own`` tell of the routes of rooms that look at tokens themselves; ``advice`` is what to do about a problem, by the
+    ``own``: the rooms that check the tokens of their routes themselves. ``advice``: what to do about a problem, by the
     beginning of the logger's name.
     """
 
@@ -48,17 +48,17 @@ class Recent(logging.Handler):
         self._clients: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._mutex = threading.Lock()
         self.count = 0
-        """Problems there were."""
+        """Problems so far."""
         self.newcomers = 0
-        """Clients that were seen for the first time."""
+        """Different clients so far."""
 
     def install(self) -> None:
-        """Hear what our packages log."""
+        """Start recording what our packages log."""
         for package in _PACKAGES:
             logging.getLogger(package).addHandler(self)
 
     def remove(self) -> None:
-        """Hear no more."""
+        """Stop recording."""
         for package in _PACKAGES:
             logging.getLogger(package).removeHandler(self)
 
@@ -71,7 +71,7 @@ class Recent(logging.Handler):
         self._note(record.created, record.levelname.lower(), said[0].code if said else "", record.name, text, hint)
 
     async def answered(self, request: web.Request, response: web.StreamResponse) -> None:
-        """A signal of the application: an answer is about to be sent."""
+        """Handler of aiohttp's ``on_response_prepare``: an answer is about to be sent."""
         self._see(request, response)
         told = self._refusal(request, response)
         if told is not None:
@@ -79,14 +79,14 @@ class Recent(logging.Handler):
             self._note(time.time(), level, told.code, self._where(request), told.message, told.hint)
 
     def problems(self) -> list[dict[str, Any]]:
-        """The newest first; what happened again and again stands once, with how often."""
+        """The newest first. Repeated problems are listed once, with their number."""
         with self._mutex:
             return [dict(each) for each in reversed(self._problems.values())]
 
     def clients(self) -> list[dict[str, Any]]:
-        """Who has called, the latest first: name of the token, program, when last (seconds), and how often.
+        """The latest caller first: name of the token, program, time of the last call (seconds), number of calls.
 
-        ``way`` is that of a room's own, where tokens have no name here; else empty.
+        ``way`` names the entrance for routes with ``own_access``, whose tokens have no name here; else it is empty.
         """
         with self._mutex:
             return [dict(each) for each in reversed(self._clients.values())]
@@ -103,7 +103,7 @@ class Recent(logging.Handler):
     def _see(self, request: web.Request, response: web.StreamResponse) -> None:
         caller = request.get(CALLER)
         program = request.headers.get("User-Agent", "").partition(" ")[0][:80]
-        if caller is not None and caller.kind != "asker":  # who is there with those stays with them
+        if caller is not None and caller.kind != "asker":  # who has questions open is nobody else's business
             self._saw(caller.name, "", program)
         elif caller is None and response.status < 400:
             for client in (each.client(request, program) for each in self._own):
@@ -111,7 +111,7 @@ class Recent(logging.Handler):
                     self._saw("", *client)
 
     def _refusal(self, request: web.Request, response: web.StreamResponse) -> Fault | None:
-        """What an answer says is wrong; None where nothing is, or nothing that has to be told."""
+        """The error in an answer; None where there is none, or none worth showing."""
         if response.status < 400 or response.status in _UNTOLD or not isinstance(response, web.Response):
             return None
         answer = _read(response)
@@ -120,7 +120,7 @@ class Recent(logging.Handler):
         return None if found is None or found.code in _ORDINARY else found
 
     def _where(self, request: web.Request) -> str:
-        """What was asked for, by a name of which there are few unless a known caller made it up."""
+        """The route's name. Free text, such as a path, appears only for callers that we know."""
         for called in (each.called(request) for each in self._own):
             if called is not None:
                 return called

@@ -1,4 +1,4 @@
-"""The web UI as the hub serves it: the rooms that there are, what they answer, and what runs beside them."""
+"""Puts the web UI together: the pages of the rooms, their routes, and the watches that notice changes."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ __all__ = ["Site"]
 
 
 class Site:
-    """One hub's web UI: the pages of the rooms that ``hub.servers`` offers, and its own. ``News`` for those pages."""
+    """One hub's web UI: the pages of the rooms in ``hub.servers``, and the System page. The pages' ``News``."""
 
     def __init__(self, settings: Settings, rooms: Mapping[str, OpenRoom], bundle: Bundle | None = None) -> None:
         self._bundle = bundle or Bundle()
@@ -46,15 +46,15 @@ class Site:
         self.events.tell(page, **more)
 
     def open_routes(self) -> list[web.RouteDef]:
-        """What needs no token: the page itself, which asks for one."""
+        """Routes that need no token: the page itself, which asks for one."""
         return self._bundle.routes()
 
     def about_route(self) -> web.RouteDef:
-        """What the page asks for first."""
+        """The page's first request."""
         return web.get("/api/about", self._about)
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """What the page asks for."""
+        """The page's API."""
         yield web.get("/api/events", self.events.handle, allow_head=False)
         for page in self._pages.values():
             yield from page.routes()
@@ -63,14 +63,14 @@ class Site:
         return as_json(await in_thread(self.about, request[CALLER]))
 
     def about(self, caller: Caller) -> dict[str, Any]:
-        """Which pages there are for a caller, who that is, and what the pages have to know."""
+        """The pages that a caller may see, the caller's name, and what each page needs to know first."""
         is_asker = caller.kind == "asker"
         pages = [name for name, page in self._pages.items() if (page.is_for_askers if is_asker else page.is_there)]
         more = {name: value for page in self._pages.values() for name, value in page.about.items()}
         return {"version": __version__, "pages": pages, "caller": caller.name, **more}
 
     async def run(self, _app: web.Application) -> AsyncIterator[None]:
-        """From the application's start to its end: hear what is logged, and look at what changes."""
+        """From the application's start to its end: record problems, and watch for changes."""
         watches = {name: watch for name, page in self._pages.items() if (watch := page.watch) is not None}
         self.recent.install()
         looking = asyncio.create_task(Watches(self.events, watches).run())
@@ -85,5 +85,5 @@ class Site:
                 await looking
 
     async def stop(self, _app: web.Application) -> None:
-        """End the streams of news."""
+        """End the event streams."""
         self.events.close()

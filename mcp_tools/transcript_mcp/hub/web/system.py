@@ -1,9 +1,9 @@
-"""System: whether all is well, versions, who is connected, how much is stored, what went wrong and what to do."""
+"""The System page: health, versions, who is connected, how much is stored, and recent problems with advice."""
 
 import platform
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.problems import Recent
-from transcript_mcp.page import PageCall, PageWatch, WebPage, answered, looked_at
+from transcript_mcp.page import PageCall, PageWatch, WebPage, get_handler, polling
 from transcript_mcp.room import OpenRoom, Stored
 
 __all__ = ["SystemPage"]
@@ -26,22 +26,20 @@ __all__ = ["SystemPage"]
 _PACKAGES: Final = ("mcp", "aiohttp", "nanobot-ai", "lark-oapi")
 
 
+@dataclass(eq=False)
 class SystemPage(WebPage):
-    """The hub itself as the page shows it."""
+    """The hub's own page."""
 
-    def __init__(
-        self, settings: Settings, rooms: Mapping[str, OpenRoom], events: Events, recent: Recent, offered: list[str]
-    ) -> None:
-        self._settings = settings
-        self._rooms = rooms
-        self._events = events
-        self._recent = recent
-        self._offered = offered
-        self._began = time.time()
+    settings: Settings
+    rooms: Mapping[str, OpenRoom]
+    events: Events
+    recent: Recent
+    offered: list[str]
+    _began: float = field(default_factory=time.time, init=False)
 
     def routes(self) -> list[web.RouteDef]:
         """``/api/system``."""
-        return [web.get("/api/system", answered(self.system))]
+        return [web.get("/api/system", get_handler(self.system))]
 
     def system(self, _asked: PageCall) -> dict[str, Any]:
         """All of it. Times are seconds since 1970, sizes bytes."""
@@ -51,53 +49,49 @@ class SystemPage(WebPage):
             "versions": {"python": platform.python_version(), **_versions()},
             "began": self._began,
             "now": time.time(),
-            "token": self._settings.hub_wants_tokens,
+            "token": self.settings.hub_wants_tokens,
             "servers": [
-                {"name": name, "tools": len(room.server.tools), "offered": name in self._offered}
-                for name, room in self._rooms.items()
+                {"name": name, "tools": len(room.server.tools), "offered": name in self.offered}
+                for name, room in self.rooms.items()
             ],
             "viewers": [
                 {"name": each.name, "since": each.since, "program": each.agent}
-                for each in sorted(self._events.viewers, key=lambda each: each.since)
+                for each in sorted(self.events.viewers, key=lambda each: each.since)
             ],
-            "clients": self._recent.clients(),
+            "clients": self.recent.clients(),
             "stores": list(self._stores()),
             "answers": self._answers(),
-            "answers_known": self._settings.gate.log and any(self._records()),
-            "problems": self._recent.problems(),
+            "answers_known": self.settings.gate.log and any(self._records()),
+            "problems": self.recent.problems(),
         }
 
     @property
     def watch(self) -> PageWatch:
         """See ``WebPage.watch``."""
-        return looked_at(self.look)
+        return polling(self.look)
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """How many problems there were, how many clients, and what was noted of answers in private: of groups their
-        page tells.
-        """
+        """Numbers of problems and clients, and decisions in private chats; the groups' page watches those of groups."""
         noted = [record.decisions.editions([PRIVATE]) for record in self._records()]
         return {
-            (("what", "problems"),): self._recent.count,
-            (("what", "clients"),): self._recent.newcomers,
+            (("what", "problems"),): self.recent.count,
+            (("what", "clients"),): self.recent.newcomers,
             (("what", "answers"),): noted,
         }
 
     def _records(self) -> Iterator[Record]:
-        return (room.record for room in self._rooms.values() if room.record is not None)
+        return (room.record for room in self.rooms.values() if room.record is not None)
 
     def _answers(self) -> list[dict[str, Any]]:
-        """Of the last 24 hours, by bot: how many answers came to an end, how many failed, the newest of those, and what
-        people corrected.
-        """
+        """By bot, of the last 24 hours: answers, failed answers with the newest, and what people corrected."""
         since = time.time() * 1000 - DAY_MS
         found = (tallies_since(record.decisions, since) for record in self._records())
         return [asdict(each) | _rates(each) for answers in found for each in answers if each.judged]
 
     def _stores(self) -> Iterator[dict[str, Any]]:
-        """What each room keeps; in the end what lies in the hub's own folder, and what else is there."""
-        kept = [each for room in self._rooms.values() if room.stored is not None for each in room.stored()]
-        folder = self._settings.hub.data_dir
+        """What each room keeps; then the stores in the hub's own folder, and last the rest of that folder."""
+        kept = [each for room in self.rooms.values() if room.stored is not None for each in room.stored()]
+        folder = self.settings.hub.data_dir
         own = sorted((each for each in kept if Path(each.where).parent == folder), key=lambda each: each.name)
         size, count = folder_size(folder)
         size, count = size - sum(each.bytes for each in own), count - sum(each.files for each in own)

@@ -1,1 +1,1 @@
-"""Who writes to whom: agents, their names, and the projects they belong to."""
+"""Agents, their names, and the projects they belong to."""

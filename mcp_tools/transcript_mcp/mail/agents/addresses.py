@@ -1,4 +1,4 @@
-"""Who is meant by a name in a project."""
+"""Resolves a name in a project to an agent."""
 
 import difflib
 from typing import Any, Final
@@ -18,10 +18,10 @@ _BEGINS: Final = "`nanobot-transcript mail send --as-human` begins."
 
 
 def resolve(db: Sql, project: Project, name: Any, parameter: str) -> Agent:
-    """The agent of this exact name: in this project, else in the one other project that has it.
+    """The agent with this exact name: in this project, else in the only other project that has it.
 
-    ``parameter`` says in an error what the name was given as. Raises UnregisteredAgentError, which names those that
-    are like it, and InvalidLetterError.
+    ``parameter``: the argument's name for errors. Raises UnregisteredAgentError, which suggests similar names, and
+    InvalidLetterError.
     """
     if not isinstance(name, str) or not name.strip():
         raise InvalidLetterError(
@@ -42,7 +42,7 @@ def resolve(db: Sql, project: Project, name: Any, parameter: str) -> Agent:
 
 
 def most_recent(db: Sql, name: Any) -> Agent:
-    """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
+    """The most recently active agent with this name, in any project. Raises UnregisteredAgentError."""
     clean = names.normal(str(name))
     row = db.execute(
         f"{agents.ROWS} WHERE name = ? ORDER BY last_active_ts DESC, agents.id DESC LIMIT 1", (clean,)
@@ -86,7 +86,7 @@ def _everybody(db: Sql) -> list[Row]:
 
 
 def _like(name: str, rows: list[Row]) -> str:
-    """A question that names those which are like the name; empty when none is."""
+    """A question that suggests similar names; empty if there are none."""
     by_folded = {folded(row["name"]): row["name"] for row in rows}
     like = difflib.get_close_matches(folded(name), by_folded, n=3, cutoff=0.6)
     return f"Do you mean {' or '.join(by_folded[each] for each in like)}? Names are case-sensitive." if like else ""

@@ -1,4 +1,4 @@
-"""Names of agents: what may be one, and new ones of an adjective and a noun, such as GreenCastle."""
+"""Names of agents: validation, protection against lookalikes, and generated names such as GreenCastle."""
 
 import re
 import secrets
@@ -16,7 +16,6 @@ __all__ = [
     "ADJECTIVES",
     "HUMAN",
     "NOUNS",
-    "RESERVED",
     "checked_name",
     "disguised",
     "folded",
@@ -29,13 +28,13 @@ __all__ = [
 ]
 
 HUMAN: Final = "human"
-"""Who writes when a person does."""
-RESERVED: Final = frozenset({HUMAN, "overseer", "system"})
+"""The sender of mail that a person writes."""
+_RESERVED: Final = frozenset({HUMAN, "overseer", "system"})
 
 _LONGEST: Final = 64
 _LONGEST_HINT: Final = 48
-_MOST_BYTES: Final = 200  # of a folder's name, and of a file's that has more in it
-# Letters, marks of them and fillers that are shown as nothing: two names would look the same.
+_MOST_BYTES: Final = 200  # the name is part of folder and file names, which have at most 255 bytes
+# Letters, marks and fillers that are displayed as nothing: with them, two names could look the same.
 _INVISIBLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0"
     "\U00016fe4\U0001bc9d\U0001bca0-\U0001bca3\U000e0100-\U000e01ef]"
@@ -45,19 +44,19 @@ _DRAWS: Final = 40
 
 
 def is_reserved(name: str) -> bool:
-    """True for names that stand for people or for the system, in any case, and for those that look like one."""
-    return folded(name) in RESERVED or skeleton(name) in RESERVED
+    """True for names that stand for people or the system, in any case, and for lookalikes of them."""
+    return folded(name) in _RESERVED or skeleton(name) in _RESERVED
 
 
 def normal(name: str) -> str:
-    """The name as it is kept and looked up: composed characters, no spaces around."""
+    """The name as it is stored and looked up: NFC, without spaces around it."""
     return unicodedata.normalize("NFC", well_formed(name).strip())
 
 
 def checked_name(name: Any) -> str:
-    """A fixed name as it is kept. Raises InvalidLetterError, and ActingRefusedError for a reserved one.
+    """A chosen name, normalised. Raises InvalidLetterError, and ActingRefusedError for a reserved one.
 
-    One that exists already may look like another; ``refuse_disguise`` is for those that are new.
+    Does not check for lookalikes, because existing names may be such; ``refuse_disguise`` checks new ones.
     """
     if not isinstance(name, str) or not name.strip():
         raise InvalidLetterError("An agent's name must be a non-empty text.", hint=_HINT)
@@ -77,7 +76,7 @@ def checked_name(name: Any) -> str:
 
 
 def refuse_disguise(name: str) -> None:
-    """Raises InvalidLetterError for a new name in which a letter of another script passes for a Latin one."""
+    """Raise InvalidLetterError for a new name in which a letter of another script looks like a Latin one."""
     letter = disguised(name)
     if letter is not None:
         raise InvalidLetterError(
@@ -92,13 +91,13 @@ _HINT: Final = (
 
 
 def _may_stand(char: str) -> bool:
-    """True for letters, digits, the marks that belong to letters, and what may stand between them."""
+    """True for letters, digits, combining marks, and separators that may be inside a name."""
     visible = char.isalnum() or char in _INSIDE or unicodedata.category(char).startswith("M")
     return visible and not _INVISIBLE.match(char)
 
 
 def reduced(hint: str | None) -> str:
-    """The letters and digits of a hint; empty when nothing remains that could be a new name.
+    """The letters and digits of a hint; empty if they cannot be a new name.
 
     >>> reduced("green castle!"), reduced("小 助手"), reduced("Human")
     ('greencastle', '小助手', '')
@@ -109,7 +108,7 @@ def reduced(hint: str | None) -> str:
 
 
 def pick(is_taken: Callable[[str], bool], hint: str | None = None) -> str:
-    """A free name: the reduced hint, if need be with a number, else an adjective and a noun."""
+    """A free name: the reduced hint, with a number if it is taken, else an adjective and a noun."""
     return next(name for name in _candidates(reduced(hint)) if not is_taken(name))
 
 
@@ -125,7 +124,7 @@ def _candidates(hint: str) -> Iterator[str]:
 def _numbered(name: str) -> Iterator[str]:
     for number in range(2, 10):
         yield f"{name}{number}"
-    for digits in range(2, 12):  # a name that many want: few tries, whatever their number
+    for digits in range(2, 12):  # random numbers of growing length: few tries even for a very popular name
         for _ in range(8):
             yield f"{name}{secrets.randbelow(9 * 10 ** (digits - 1)) + 10 ** (digits - 1)}"
 
@@ -201,13 +200,13 @@ _FOREIGN: Final = {
     **str.maketrans(_FORM_OF_CAPITALS, "abcdefghijklmnoprstuvwyzbbnhkkmttx"),
 }
 _GREEK: Final = str.maketrans("\u0413\u041f\u0424\u043f", "\u0393\u03a0\u03a6\u03c0")
-"""Cyrillic letters that look like a Greek one."""
+"""Cyrillic letters that look like Greek ones."""
 _NO_DOT: Final = re.compile("(?<=[ij])\u0307")
-"""A dot on what has one already."""
+"""A combining dot on a letter that already has one."""
 _WITHIN_ASCII: Final = (("L", "L|"), ("I", "l"), ("1", "l"), ("0", "O"), ("rn", "m"))
-"""The first keeps a capital L, which looks like none of them, from becoming an l when case is folded."""
+"""The first pair protects capital L, which looks like none of the others, from becoming l by case folding."""
 _COMPARED: Final = ("GREEK", "CYRILLIC")
-"""All letters of these that look like a Latin one are in the table."""
+"""Scripts whose lookalikes of Latin letters are all in the table."""
 _WITH_LATIN: Final = frozenset(
     ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "MODIFIER")
 )
@@ -215,7 +214,7 @@ _APART: Final = re.compile("[-_. ]+")
 
 
 def skeleton(name: str) -> str:
-    """What the name looks like; of no use but to be compared. What differs in case alone need not look alike.
+    """What the name looks like, only for comparisons. Names that differ only in case may have different skeletons.
 
     >>> skeleton("GreenC\\u0430st1e") == skeleton("GreenCastle"), skeleton("hurnan"), skeleton("JOS\\u00c9")
     (True, 'human', 'jos\u00e9')
@@ -230,10 +229,10 @@ def skeleton(name: str) -> str:
 
 
 def disguised(name: str) -> str | None:
-    """The first letter or digit of another script in a word that reads as if all were Latin; None without one.
+    """The first letter or digit of another script in a word that looks as if it were all Latin; None without one.
 
-    Of Greek and Cyrillic those that look like Latin ones, if the word has no other of them; of other scripts one that
-    stands alone among Latin letters, whatever it looks like. Chinese, Japanese and Korean go together with Latin.
+    Greek and Cyrillic letters count if they look like Latin ones and the word has no others of those scripts; a letter
+    of another script counts if it is alone among Latin letters. Chinese, Japanese and Korean may be mixed with Latin.
 
     >>> disguised("hum\\u0430n"), disguised("\\u0431\\u043e\\u0442GPT"), disguised("GPT\u52a9\u624b")
     ('\u0430', None, None)
@@ -251,5 +250,5 @@ def disguised(name: str) -> str | None:
 
 
 def _script(char: str) -> str:
-    """The first word of its name, which is its script's."""
+    """The script: the first word of the character's Unicode name."""
     return "LATIN" if char.isascii() else unicodedata.name(char, "").partition(" ")[0]

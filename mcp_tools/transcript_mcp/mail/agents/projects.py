@@ -1,6 +1,6 @@
-"""Projects: found by their key, made with their first agent.
+"""Projects: found by their key, created with their first agent.
 
-A key that is a path means its folder, however it is spelled: by way of a link, with ``//``, ``/./`` or ``..``.
+A key that is a path means the folder, however it is written: through a symbolic link, with ``//``, ``/./`` or ``..``.
 """
 
 import difflib
@@ -22,7 +22,7 @@ _OTHERS: Final = re.compile(r"[\W_]+")
 
 
 def checked_key(key: Any) -> str:
-    """The key without a slash at the end. Raises InvalidLetterError for what is none.
+    """The key without a slash at the end. Raises InvalidLetterError for an invalid key.
 
     >>> checked_key("/abs/path/backend/")
     '/abs/path/backend'
@@ -41,7 +41,7 @@ def checked_key(key: Any) -> str:
 
 
 def canonical(key: str) -> str:
-    """The spelling under which a (checked) key is kept: that of its folder, where the path leads to one here.
+    """The form in which a (checked) key is stored: the real path, if it is a folder on this machine.
 
     >>> canonical("/none//such/./a/../b"), canonical("shop//v2")
     ('/none/such/b', 'shop//v2')
@@ -56,7 +56,7 @@ def canonical(key: str) -> str:
 
 
 def inside(key: str, path: str) -> str:
-    """A path in a project, by the project's key where it was written by way of a link to it."""
+    """A path below a project's key, even if it was written through a symbolic link to the project."""
     root = f"{key.rstrip('/')}/"
     if not key.startswith("/") or not path.startswith("/") or f"{path}/".startswith(root) or "\0" in path:
         return path
@@ -65,7 +65,7 @@ def inside(key: str, path: str) -> str:
 
 
 def slug(key: str) -> str:
-    """A name for the project's folder: what can be read of the key's end, and a hash of all of it.
+    """A name for the project's folder: the readable end of the key, and a hash of the whole key.
 
     >>> slug("/abs/path/My Backend")
     'my-backend-c99456df37'
@@ -76,7 +76,7 @@ def slug(key: str) -> str:
 
 
 def find(db: Sql, key: str) -> Project | None:
-    """The project with this (checked) key, as it is or in another spelling; None when there is none."""
+    """The project with this (checked) key, exactly or in another spelling; None when there is none."""
     found = _exactly(db, key)
     if found is not None:
         return found
@@ -84,7 +84,7 @@ def find(db: Sql, key: str) -> Project | None:
     found = _exactly(db, meant)
     if found is not None or not meant.startswith("/"):
         return found
-    # Kept by a version that knew no spellings, or before the folder, or a link to it, was there.
+    # Stored by a version without canonical keys, or before the folder or a link to it existed.
     paths = db.execute("SELECT * FROM projects WHERE human_key LIKE '/%' ORDER BY id").fetchall()
     return next((_project(row) for row in paths if canonical(row["human_key"]) == meant), None)
 
@@ -95,7 +95,7 @@ def _exactly(db: Sql, key: str) -> Project | None:
 
 
 def get(db: Sql, key: Any) -> Project:
-    """The project with this key. Raises UnknownProjectError, which names keys that are like it."""
+    """The project with this key. Raises UnknownProjectError, which suggests similar keys."""
     clean = checked_key(key)
     found = find(db, clean)
     if found is not None:
@@ -107,7 +107,7 @@ def get(db: Sql, key: Any) -> Project:
 
 
 def find_or_make(db: Sql, key: str, now: float) -> tuple[Project, bool]:
-    """The project that is kept under this very key, and whether it is new."""
+    """The project with exactly this key, and whether it was created now."""
     found = _exactly(db, key)
     if found is not None:
         return found, False
@@ -118,7 +118,7 @@ def find_or_make(db: Sql, key: str, now: float) -> tuple[Project, bool]:
 
 
 def all_projects(db: Sql) -> list[Project]:
-    """Every project, in the order in which they were made."""
+    """All projects, in the order of creation."""
     return [_project(row) for row in db.execute("SELECT * FROM projects ORDER BY id")]
 
 

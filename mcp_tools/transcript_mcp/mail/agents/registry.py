@@ -1,4 +1,4 @@
-"""Agents in the database: registered, found, listed. Every function works inside of a caller's transaction."""
+"""Registers, finds and lists agents in the database. All functions run inside the caller's transaction."""
 
 import secrets
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.door.identity import digest, fits
 from transcript_mcp.mail.agents import names, projects
-from transcript_mcp.mail.archive import jobs, records
+from transcript_mcp.mail.archive import jobs, json_files
 from transcript_mcp.mail.messages.boxes import LAST
+from transcript_mcp.mail.one_line import line
 from transcript_mcp.mail.store import PROJECT_FILE, Archive
-from transcript_mcp.mail.texts import line
-from transcript_mcp.mail.values import Agent, LetterPage, Project, Registration
+from transcript_mcp.mail.values import END_OF_TIME, Agent, LetterPage, Project, Registration
 
 __all__ = [
     "ROWS",
@@ -32,7 +32,6 @@ __all__ = [
     "refused",
     "register",
     "taken_by",
-    "taken_by_look",
     "token_fits",
     "touch",
     "welcome",
@@ -42,12 +41,11 @@ ROWS: Final = "SELECT agents.*, projects.human_key FROM agents JOIN projects ON 
 _TOUCH_EVERY: Final = 30.0
 _LONGEST_LINE: Final = 200
 _LONGEST_TASK: Final = 10_000
-_END_OF_TIME: Final = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an agent says of itself: the program it runs in, its model, what it works on. All may be empty."""
+    """How an agent describes itself: its program, its model, its task. All may be empty."""
 
     program: str = ""
     model: str = ""
@@ -55,7 +53,7 @@ class About:
 
 
 def about(program: Any, model: Any, task: Any) -> About:
-    """What an agent says of itself, as it is kept. Raises InvalidLetterError."""
+    """The description, cleaned for storage. Raises InvalidLetterError."""
     return About(
         line("program", program or "", _LONGEST_LINE, empty=True),
         line("model", model or "", _LONGEST_LINE, empty=True),
@@ -64,7 +62,7 @@ def about(program: Any, model: Any, task: Any) -> About:
 
 
 def create(db: Sql, key: str, said: About, hint: str | None, now: float) -> Registration:
-    """A new agent under a name that nobody in this project has; the project is made when it is the first."""
+    """A new agent with a generated name; creates the project for its first agent."""
     project, is_new = projects.find_or_make(db, key, now)
     looks = _looks(db, project.id)
     name = names.pick(lambda new: names.skeleton(new) in looks or is_taken(db, project.id, new), hint)
@@ -74,11 +72,11 @@ def create(db: Sql, key: str, said: About, hint: str | None, now: float) -> Regi
 def register(
     db: Sql, key: str, name: str, said: About, now: float, *, token: str | None, token_needed: bool
 ) -> Registration:
-    """The agent of this name: made when there is none, else brought up to date by what is not empty.
+    """The agent with this name: created if there is none, else updated with what is not empty.
 
-    One that is not at home here but has mail here is found, too. Raises ActingRefusedError when ``token_needed`` and
-    ``token`` is not that of the agent that is there, InvalidLetterError for a new name that differs from another only
-    in case or in letters that look alike.
+    Also finds guests, that is agents of other projects with mail here. Raises ActingRefusedError when ``token_needed``
+    and ``token`` is not that of the existing agent, and InvalidLetterError for a new name that differs from another
+    only in case or in letters that look alike.
     """
     project, is_new = projects.find_or_make(db, key, now)
     found = here(db, project.id, name)
@@ -90,7 +88,7 @@ def register(
                 hint=f"Write it as {taken}, or choose another name.",
             )
         names.refuse_disguise(name)
-        like = taken_by_look(db, project.id, name)
+        like = _taken_by_look(db, project.id, name)
         if like is not None:
             raise InvalidLetterError(
                 f"{name} looks like {like}, who is registered in {key}.",
@@ -104,15 +102,15 @@ def register(
 
 
 def human(db: Sql, project: Project, now: float) -> Agent:
-    """Whoever a person writes as in this project; made when it is needed."""
+    """The agent as which people write in this project; created when needed."""
     found = here(db, project.id, names.HUMAN)
     return found or _insert(db, project, names.HUMAN, About("person"), now, False).agent
 
 
 def here(db: Sql, project_id: int, name: str) -> Agent | None:
-    """The agent that this name means in a project: one at home there, or one from elsewhere that has mail there."""
+    """The agent with this name in a project: one registered there, or a guest."""
     row = db.execute(
-        # Found by the index, which knows no case; then compared exactly.
+        # By the case-insensitive index, then by exact comparison.
         f"{ROWS} WHERE agents.project_id = ?1 AND folded = ?3 AND name = ?2",
         (project_id, name, names.folded(name)),
     ).fetchone()
@@ -126,12 +124,12 @@ def here(db: Sql, project_id: int, name: str) -> Agent | None:
 
 
 def by_id(db: Sql, agent_id: int) -> Agent:
-    """The agent of a row; the row is there."""
+    """The agent with this row id, which must exist."""
     return agent(db.execute(f"{ROWS} WHERE agents.id = ?", (agent_id,)).fetchone())
 
 
 def taken_by(db: Sql, project_id: int, name: str) -> str | None:
-    """The name, as it is written, of whoever has it in this project; None when it is free."""
+    """The name as its owner in this project spells it; None when it is free."""
     row = db.execute(
         "SELECT name FROM agents WHERE project_id = ?1 AND folded = ?2"
         " UNION ALL SELECT name FROM guests WHERE project_id = ?1 AND folded = ?2",
@@ -141,12 +139,12 @@ def taken_by(db: Sql, project_id: int, name: str) -> str | None:
 
 
 def is_taken(db: Sql, project_id: int, name: str) -> bool:
-    """True when somebody has this name in this project, at home or as a guest."""
+    """True when an agent or guest in this project has this name, in any case."""
     return taken_by(db, project_id, name) is not None
 
 
-def taken_by_look(db: Sql, project_id: int, name: str) -> str | None:
-    """The name of whoever has one in this project that looks like ``name``; None when nobody has."""
+def _taken_by_look(db: Sql, project_id: int, name: str) -> str | None:
+    """The name in this project that looks like ``name``; None when there is none."""
     return _looks(db, project_id).get(names.skeleton(name))
 
 
@@ -157,9 +155,9 @@ def listing(
     limit: int | None = None,
     before: str | None = None,
 ) -> LetterPage[Agent]:
-    """Agents at home in a project or with mail or claims there, the most recently active first.
+    """Agents and guests of a project, the most recently active first.
 
-    ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+    ``before``: the position from an earlier page. Raises InvalidLetterError for anything else.
     """
     last_active, last_id = _place(before)
     bounds = {"project": project_id, "since": active_since or 0.0, "active": last_active, "id": last_id}
@@ -183,9 +181,9 @@ _LISTED: Final = (
 
 
 def _place(before: str | None) -> tuple[float, int]:
-    """Behind which agent a page goes on: its last activity, and its row."""
+    """The position after which a page continues: last activity and row id of an agent."""
     if not before:
-        return _END_OF_TIME, 0
+        return END_OF_TIME, 0
     active, _, row = before.partition("/")
     with suppress(ValueError):
         if isfinite(when := float(active)):
@@ -202,19 +200,19 @@ def touch(db: Sql, agent_id: int, now: float) -> None:
 
 
 def is_stale(known: Agent, now: float) -> bool:
-    """True when what is known of an agent's last activity is old enough to be worth a transaction."""
+    """True when the stored last activity is old enough to be worth a write."""
     return now - known.last_active_ts >= _TOUCH_EVERY
 
 
 def token_fits(db: Sql, known: Agent, token: str | None) -> bool:
-    """True when this is the token that was given to the agent. Compared in constant time."""
+    """True when this is the agent's token. Compared in constant time."""
     row = db.execute("SELECT token_sha256 FROM agents WHERE id = ?", (known.id,)).fetchone()
     kept = (row["token_sha256"] if row else None) or ""
     return fits(token, kept)
 
 
 def refused(name: str) -> ActingRefusedError:
-    """For whoever acts as an agent without its token."""
+    """The error for acting as an agent without its token."""
     return ActingRefusedError(
         f"Acting as {name} needs the token that it got when it was registered.",
         hint="Pass it as agent_token; if it is lost, register under another name.",
@@ -237,8 +235,8 @@ def agent(row: Row) -> Agent:
 
 
 def _looks(db: Sql, project_id: int) -> dict[str, str]:
-    """The names in a project, by what they look like."""
-    # Not kept in a column: what looks alike is a matter of this version, and only new names ask.
+    """The names in a project, by skeleton."""
+    # Not stored in a column: skeletons may change with the version, and only new names need them.
     rows = db.execute(
         "SELECT name FROM agents WHERE project_id = ?1 UNION ALL SELECT name FROM guests WHERE project_id = ?1",
         (project_id,),
@@ -255,8 +253,8 @@ def _insert(db: Sql, project: Project, name: str, said: About, now: float, proje
         (project.id, name, said.program, said.model, said.task, now, now, digest(token), names.folded(name)),
     ).fetchone()["id"]
     made = by_id(db, agent_id)
-    files = {PROJECT_FILE: records.project_file(project)} if project_is_new else {}
-    files[Archive.profile(name)] = records.profile(made, digest(token))
+    files = {PROJECT_FILE: json_files.project_file(project)} if project_is_new else {}
+    files[Archive.profile(name)] = json_files.profile(made, digest(token))
     job = jobs.enqueue(db, project.id, f"agent: {name} registered ({said.program}, {said.model})", files, now=now)
     return Registration(made, token, job)
 
@@ -273,20 +271,21 @@ def _update(db: Sql, known: Agent, said: About, now: float) -> Registration:
     changed = by_id(db, known.id)
     path, summary = Archive.profile(known.name), f"agent: {known.name} says what it works on"
     for place in db.execute("SELECT project_id FROM guests WHERE agent_id = ?", (known.id,)).fetchall():
-        jobs.enqueue(db, place["project_id"], summary, {path: records.profile(changed)}, now=now)
-    at_home = {path: records.profile(changed, row["token_sha256"])}
+        jobs.enqueue(db, place["project_id"], summary, {path: json_files.profile(changed)}, now=now)
+    at_home = {path: json_files.profile(changed, row["token_sha256"])}
     return Registration(changed, None, jobs.enqueue(db, known.project_id, summary, at_home, now=now))
 
 
 def welcome(db: Sql, project_id: int, key: str, people: Iterable[Agent]) -> dict[str, str]:
-    """Note who of ``people`` is a guest in the project ``key``; the profiles of new ones, for the project's archive.
+    """Make those of ``people`` who are not registered in the project ``key`` its guests. Returns files with the
+    profiles of new guests, for the project's archive.
 
-    Raises InvalidLetterError when somebody else has one of the names there, or one that looks like it.
+    Raises InvalidLetterError when somebody else has such a name there, or one that looks like it.
     """
     files: dict[str, str] = {}
     for agent in people:
         if agent.project_id != project_id and _is_new(db, project_id, key, agent):
-            files[Archive.profile(agent.name)] = records.profile(agent)
+            files[Archive.profile(agent.name)] = json_files.profile(agent)
     return files
 
 
@@ -299,7 +298,7 @@ def _is_new(db: Sql, project_id: int, key: str, agent: Agent) -> bool:
             f"{agent.name} of {agent.project} cannot have mail or claims in {key}: somebody else has this name there.",
             hint="Work in the project where it is registered, or register another name.",
         )
-    like = taken_by_look(db, project_id, agent.name)
+    like = _taken_by_look(db, project_id, agent.name)
     if like is not None:
         raise InvalidLetterError(
             f"{agent.name} of {agent.project} cannot have mail or claims in {key}: its name looks like {like} there.",

@@ -1,4 +1,4 @@
-"""Words that names of agents are made of: each pair of an adjective and a noun is a name of its own."""
+"""Words for generated names: an adjective and a noun."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""Everything in git: carried there, compared, and brought back."""
+"""The archive in git: writing it, comparing it with the database, and restoring from it."""

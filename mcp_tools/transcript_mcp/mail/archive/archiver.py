@@ -1,12 +1,13 @@
-"""The archiver: a process that carries jobs from the database into git, beside those that write.
+"""The archiver: a process that copies archive jobs from the database into git.
 
     python -m transcript_mcp.mail.archive.archiver STORE [told]
 
-With ``told``, the first line of its standard input says where the tables are; that may hold a password.
+With ``told``, the first line of stdin is the address of the database: it may contain a password, which other users
+could read in the command line.
 
-Whoever serves mail holds an ``ArchiverProcess``. Of all archivers of a store one works, the one that holds the lock
-file; the others wait for its end. An archiver ends with the process that started it. What it has not done by then
-stays in the database, for the next one.
+Whoever serves mail runs an ``ArchiverProcess``. Of all archivers of a store, only the one that holds the lock file
+works; the others wait. An archiver ends with the process that started it. Unfinished jobs stay in the database for the
+next one.
 """
 
 import logging
@@ -36,7 +37,7 @@ __all__ = ["PAUSE", "PAUSE_REMOTE", "ArchiverProcess", "main", "wait_for"]
 
 PAUSE: Final = 0.01
 PAUSE_REMOTE: Final = 0.05
-"""Seconds between two looks at whether a job is done, in a file and over a network."""
+"""Seconds between two checks whether a job is done, in a local file and over a network."""
 
 _LOOK: Final = 0.025
 _TIDY: Final = 0.25
@@ -47,7 +48,7 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 _HEALTHY: Final = 10.0
 _BUSY: Final = 0.005
-_BUSY_REMOTE: Final = 5.0  # who waits there keeps its place
+_BUSY_REMOTE: Final = 5.0  # PostgreSQL queues those that wait for a lock
 _LOOK_REMOTE: Final = 0.1
 _TOLD: Final = "told"
 _LONGEST_REST: Final = 5.0
@@ -56,9 +57,9 @@ logger = logging.getLogger(__name__)
 
 
 def wait_for(database: Database, seq: int, timeout: float, *, pause_at_most: float = PAUSE) -> str | None:
-    """The commit that job ``seq`` became; None when it is not done after ``timeout`` seconds.
+    """The commit of job ``seq``; None when it is not done after ``timeout`` seconds.
 
-    An empty text for a job that was done long ago. Raises StoreError kinds.
+    Empty for a job that was done long ago. Raises StoreError.
     """
     deadline = time.monotonic() + timeout
     pause = 0.002
@@ -72,7 +73,7 @@ def wait_for(database: Database, seq: int, timeout: float, *, pause_at_most: flo
 
 
 class ArchiverProcess:
-    """An archiver of a store, started again (after a growing pause) when it dies. Safe for threads."""
+    """The archiver process of a store, restarted (after a growing pause) when it dies. Thread-safe."""
 
     def __init__(self, store: MailStore) -> None:
         self._store: MailStore = store
@@ -90,24 +91,24 @@ class ArchiverProcess:
 
     @property
     def alive(self) -> bool:
-        """True while the process runs, whether it works or waits for another one's end."""
+        """True while the process runs, whether it works or waits for the lock."""
         return self.pid is not None
 
     @property
     def pid(self) -> int | None:
-        """The process, None while there is none."""
+        """The process id, None while there is no process."""
         with self._mutex:
             return self._child.pid if self._child is not None and self._child.poll() is None else None
 
     def start(self) -> None:
         """Start it; a second call does nothing."""
         if self._thread is None:
-            # The kernel ends the child with the thread that started it: that thread lives as long as the child shall.
+            # PR_SET_PDEATHSIG ends the child when the *thread* that started it ends, so this thread outlives the child.
             self._thread = threading.Thread(target=self._keep_alive, name="mail archiver", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Let it finish what waits, for a second or so at most, and end. What is left stays in the database."""
+        """Let it work on waiting jobs for about a second, then end it. Other jobs stay in the database."""
         if self._thread is None:
             return
         self._closing.set()
@@ -117,7 +118,7 @@ class ArchiverProcess:
                 child.stdin.close()
         self._thread.join(_END)
         if self._thread.is_alive() and child is not None:
-            logger.warning("The mail archiver (process %d) does not stop; killing it.", child.pid)
+            logger.warning("The mail archiver (process %d) did not stop; killing it.", child.pid)
             child.kill()
             self._thread.join(_END)
         self._thread = self._child = None
@@ -136,7 +137,7 @@ class ArchiverProcess:
                 return
 
     def _run_once(self) -> int | str:
-        # -P: a file of the working directory that is called like a module must not be imported.
+        # -P keeps the working directory off sys.path: a file there must not shadow a module.
         command = [sys.executable, "-P", "-m", "transcript_mcp.mail.archive.archiver", str(self._store.root)]
         address = self._store.tables.address
         if address is not None:
@@ -159,11 +160,11 @@ class ArchiverProcess:
 
 
 class _Ending:
-    """When this process shall end: its parent has, or somebody asks. Reads what the parent says on stdin."""
+    """Tells when this process has to end: by a signal, or because the parent closed stdin or died."""
 
     def __init__(self) -> None:
         self.asked: bool = False
-        # Only a pipe is a parent's; a terminal or /dev/null says nothing about whoever started this process.
+        # Only a pipe shows the parent's end; a terminal or /dev/null says nothing about it.
         self._pipe: int | None = 0 if stat.S_ISFIFO(os.fstat(0).st_mode) else None
         signal.signal(signal.SIGTERM, self._ask)
         signal.signal(signal.SIGINT, signal.SIG_IGN if self._pipe is not None else self._ask)
@@ -173,7 +174,7 @@ class _Ending:
             end_with_parent(signal.SIGTERM)
 
     def wait(self, seconds: float) -> None:
-        """Sleep until the time is over, the parent says something, or the end is near."""
+        """Sleep until the time is over, or stdin has data or is closed, or a signal arrives."""
         watched = [] if self._pipe is None else [self._pipe]
         if select.select(watched, [], [], max(0.0, seconds))[0] and not os.read(0, 4096):
             self.asked = True
@@ -192,7 +193,7 @@ def main(argv: list[str]) -> None:
         store.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = to_append(str(store.archiver_lock))
     except OSError as error:
-        sys.exit(f"No mail is archived: {error}")
+        sys.exit(f"The mail archiver cannot start: {error}")
     while not acquire(lock, timeout=0):
         ending.wait(_FOR_THE_LOCK)
         if ending.asked:
@@ -212,7 +213,8 @@ def _store(argv: list[str]) -> MailStore:
     if argv[2:] != [_TOLD]:
         return MailStore(Path(argv[1]))
     line = b""
-    while not line.endswith(b"\n") and (read := os.read(0, 1)):  # what comes behind it is looked for by select
+    # Byte by byte: a buffered read could swallow what comes after the line, which select has to see.
+    while not line.endswith(b"\n") and (read := os.read(0, 1)):
         line += read
     return MailStore.on(Shelf.at(Path(argv[1]), line.decode()))
 
@@ -221,9 +223,9 @@ def _work(archiving: "Archiving", database: Database, ending: _Ending, look: flo
     seen, due, tidy_at, pause, adopted = None, 0.0, 0.0, look, False
     while not ending.asked:
         try:
-            version = database.edition()  # before the round: what comes during it is seen by the next
+            version = database.edition()  # before the round, so that changes during it cause another one
             if version is None:
-                ending.wait(look)  # there is no store yet, and it is not ours to make
+                ending.wait(look)  # no store yet; the archiver does not create it
                 continue
             if not adopted:
                 archiving.adopt()

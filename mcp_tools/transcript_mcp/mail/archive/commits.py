@@ -1,7 +1,7 @@
-"""Jobs become commits: trees are built from the last commit's, without git's index.
+"""Makes commits from archive jobs. Trees are built from those of the last commit, without git's index.
 
-The index would be read and written whole for each commit; a tree costs what the changed folders hold. People still
-find every file in the folder, and ``refresh_index`` lets ``git status`` agree with it.
+The index would be read and written as a whole for each commit; this way a commit only costs the changed folders. Files
+are written to the work tree, too, and ``refresh_index`` makes ``git status`` agree with it.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ __all__ = ["AUTHOR", "ProjectRepository", "commit_message"]
 AUTHOR: Final = ("nanobot-transcript", "agent-mail@localhost")
 
 _ENTRY: Final = 32
-"""Bytes that an entry of a folder takes in git, compressed: most of it is a hash."""
+"""Bytes of an entry in a tree object, compressed: most of it is a hash."""
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 def commit_message(summaries: Sequence[str]) -> str:
-    """One change is told in the first line; several are counted there, and follow one by one."""
+    """The summary of one change, or the number of changes followed by all summaries."""
     lines = ["".join(char if char.isprintable() else " " for char in summary).strip() for summary in summaries]
     if len(lines) == 1:
         return f"{lines[0]}\n"
@@ -49,10 +49,10 @@ def commit_message(summaries: Sequence[str]) -> str:
 
 
 class ProjectRepository:
-    """The repository of one project; for the process that holds the archiver's lock, and one thread of it.
+    """The repository of one project. For one thread of the process that holds the archiver's lock.
 
-    ``objects`` counts what was handed to git so far, and ``weight`` about how many bytes that makes on the disk. Every
-    method raises ArchiveError when git or the disk refuses; nothing is lost then, and the same call may be made again.
+    ``objects``: the number of git objects written so far. ``weight``: their bytes on the disk, roughly. All methods
+    raise ArchiveError when git or the disk fails; then nothing is lost, and the call can be repeated.
     """
 
     def __init__(self, store: MailStore, slug: str) -> None:
@@ -67,11 +67,11 @@ class ProjectRepository:
 
     @property
     def is_open(self) -> bool:
-        """True while git's files are open."""
+        """True while the repository is open."""
         return self._repository is not None
 
     def close(self) -> None:
-        """Release git's files; they are opened again when they are needed."""
+        """Close the repository; it is opened again when needed."""
         self._tree.close()
         self._may_be_known = True
         if self._repository is not None:
@@ -79,12 +79,11 @@ class ProjectRepository:
             self._repository = None
 
     def commit(self, jobs: Sequence[ArchiveJob]) -> str:
-        """Bring the files of the jobs into the folder and into one commit; its name (sha).
+        """Write the files of the jobs to the work tree and into one commit. Returns the commit's id.
 
-        The last job that writes a file decides. Jobs whose files are in the last commit already make no new one, and
-        are not told again: the last commit's name is the answer. That is looked into once after opening. A path that
-        leads elsewhere, and a name that git takes from nobody, is logged once and left out: what can never be done
-        must not hold up the rest.
+        The last job that writes a file wins. Jobs whose files are already in the last commit, as after a crash, make no
+        new one; its id is returned. That is checked once after opening. Paths that lead out of the folder and names
+        that git refuses are logged once and skipped: they must not block the other jobs.
         """
         try:
             with closing(self._tree):
@@ -97,7 +96,7 @@ class ProjectRepository:
             raise
 
     def refresh_index(self) -> None:
-        """Let git's index agree with the last commit, so that ``git status`` finds nothing to tell."""
+        """Rewrite git's index from the last commit, so that ``git status`` shows no changes."""
         try:
             repository = self._opened()
             tip = _tip(repository)
@@ -131,7 +130,7 @@ class ProjectRepository:
         return str(commit)
 
     def _publish(self, repository: pygit2.Repository, tip: "_Tip | None", commit: pygit2.Oid) -> None:
-        """Let the branch point at the commit, when everything in it is on the disk; fails when somebody moved it."""
+        """Move the branch to the commit, after syncing its objects to the disk. Fails if somebody else moved it."""
         _sync(self.folder)
         if tip is not None:
             name = tip[0].name
@@ -144,9 +143,10 @@ class ProjectRepository:
             _fsync(path)
 
     def _changes(self, repository: pygit2.Repository, jobs: Sequence[ArchiveJob], base: pygit2.Tree | None) -> _Folder:
-        """The changed files as nested folders; every file lies in the work tree and in git's objects.
+        """The changed files as nested folders, written to the work tree and to git's objects.
 
-        While a person looks at something else the work tree is theirs: new files would be in git's way back.
+        While a person has another commit checked out, the work tree is left alone: new files would block their way
+        back.
         """
         changes: _Folder = {}
         is_shown = not is_elsewhere(repository)
@@ -174,16 +174,19 @@ class ProjectRepository:
         try:
             self._tree.write(path, text.encode("utf-8", "replace"))
         except UnsafePathError as error:
-            logger.error("%s: %s It is in git all the same.", self.slug, _loggable(error))
+            logger.error("%s: %s It is in git nevertheless.", self.slug, _loggable(error))
         except OSError as error:
             if error.errno not in _NO_SUCH_NAME:
                 raise
             logger.error(
-                "%s: %s can have no file: %s. It is in git all the same.", self.slug, _loggable(path), error.strerror
+                "%s: %s cannot be written as a file: %s. It is in git nevertheless.",
+                self.slug,
+                _loggable(path),
+                error.strerror,
             )
 
     def _taken(self, repository: pygit2.Repository, path: str, base: pygit2.Tree | None) -> pygit2.Oid | None:
-        """A file that lies in the work tree; None when it is in the last commit already or cannot be taken."""
+        """The blob of a file in the work tree; None when it is in the last commit already, or cannot be read."""
         try:
             split(path)
             if base is not None and path in base:
@@ -213,7 +216,8 @@ class ProjectRepository:
         try:
             builder.insert(name, content, mode)
         except (pygit2.GitError, ValueError) as error:
-            repository.TreeBuilder().insert("content", content, mode)  # fails, too, unless it is the name
+            # If a valid name fails, too, the object or the disk is the problem, and the error is raised.
+            repository.TreeBuilder().insert("content", content, mode)
             self._leave_out(name, error)
 
     def _leave_out(self, name: str, error: Exception) -> None:
@@ -245,18 +249,18 @@ def _way_out(error: Exception) -> str:
 
 
 def _told_by_git(sentence: str) -> int | None:
-    """The number of what the operating system refused: git's library has it in its sentence alone."""
+    """The errno of an operating system error: libgit2 only reports its text."""
     return next((number for number in (*_NO_ROOM, *_FORBIDDEN) if os.strerror(number) in sentence), None)
 
 
 def _tip(repository: pygit2.Repository) -> "_Tip | None":
-    """The branch and its commit; None before the first one."""
+    """The branch and its commit; None before the first commit."""
     found = branch(repository)
     return None if found is None else (found, found.peel(pygit2.Commit))
 
 
 def _how_many_are_in(tree: pygit2.Tree, jobs: Sequence[ArchiveJob]) -> int:
-    """How many of the jobs, from the first on, a commit has together: a killed process had done them."""
+    """How many of the first jobs are completely in the last commit, because a killed process had committed them."""
     known, other = 0, set[str]()
     for number, job in enumerate(jobs, 1):
         for path, text in job.files.items():
@@ -294,7 +298,7 @@ def _put(folder: _Folder, names: Sequence[str], blob: pygit2.Oid) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Everything written so far, on the disk: one call for hundreds of small files."""
+    """Sync everything written so far to the disk: one syncfs for hundreds of small files."""
     descriptor = root_folder(folder)
     try:
         if _syncfs is None:
@@ -307,7 +311,7 @@ def _sync(folder: Path) -> None:
 
 
 def _fsync(path: Path) -> None:
-    with suppress(FileNotFoundError):  # packed away by somebody's `git gc`
+    with suppress(FileNotFoundError):  # `git gc` has packed the ref
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -319,5 +323,5 @@ _syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
 def _loggable(value: object) -> str:
-    """A text that every log can write: halves of characters would end the line with an error."""
+    """The text with lone surrogates escaped: they would make the log's encoder fail."""
     return str(value).encode("utf-8", "backslashreplace").decode()

@@ -1,7 +1,7 @@
-"""Whether git and the database of Agent Mail agree, both ways; and which guards have outdated rules.
+"""Compares git and the database of Agent Mail in both directions, and finds guards with outdated rules.
 
-What is on its way into git is not missing there: jobs that wait are left out, and a difference counts only when it is
-seen twice.
+Changes that are still on their way into git are no differences: waiting jobs are excluded, and a difference counts only
+when it is seen twice.
 """
 
 import time
@@ -19,10 +19,10 @@ from nanobot_transcript.findings import Finding
 from nanobot_transcript.sql.contract import Database, Sql
 from transcript_mcp.mail.agents import projects
 from transcript_mcp.mail.archive import jobs, snapshots
-from transcript_mcp.mail.archive.expected import attachments, expected, same
+from transcript_mcp.mail.archive.expected_files import attachments, expected, same
 from transcript_mcp.mail.claims import guards
+from transcript_mcp.mail.one_line import amount
 from transcript_mcp.mail.store import MailStore
-from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
 __all__ = ["Difference", "differences", "examine", "glance"]
@@ -47,7 +47,7 @@ _SAYS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One file about which git and the database do not agree."""
+    """One file that differs between git and the database."""
 
     slug: str
     kind: str
@@ -55,12 +55,12 @@ class Difference:
 
 
 def glance(store: MailStore) -> list[Finding]:
-    """Whether the database can be read and what waits for git; takes milliseconds. Changes nothing."""
+    """The quick checks: the database can be read, and what waits for git. Takes milliseconds. Changes nothing."""
     return _examine(store, whole=False)
 
 
 def examine(store: MailStore) -> list[Finding]:
-    """What is wrong with a store of mail, and what is well. Changes nothing; may run beside everything else."""
+    """All checks of a store. Changes nothing; may run beside everything else."""
     return _examine(store, whole=True)
 
 
@@ -109,7 +109,7 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
 
 
 def _one_folder(database: Database) -> Iterator[Finding]:
-    """Projects that are one folder: a link was made after both had mail."""
+    """Projects that are the same folder, because a link was made after both had mail."""
     keys: dict[str, list[str]] = {}
     for project in database.read(projects.all_projects, []):
         keys.setdefault(projects.canonical(project.key), []).append(project.key)
@@ -165,7 +165,7 @@ def _told(paths: Sequence[str]) -> str:
 
 
 def _look(store: MailStore, database: Database, project: Project) -> tuple[set[Difference], dict[str, str]]:
-    """The differences that no waiting job explains, and what should be there."""
+    """The differences that no waiting job explains, and the files that should be in git."""
     before = snapshots.take(store, project.slug)
 
     def work(db: Sql) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
@@ -180,7 +180,7 @@ def _look(store: MailStore, database: Database, project: Project) -> tuple[set[D
 
 
 def differences(snapshot: snapshots.LastCommit, files: Mapping[str, str]) -> Iterator[Difference]:
-    """About which files git and the database do not agree; ``files`` are those that should be there."""
+    """The files that differ between git and the database; ``files`` are those that should be in git."""
     lost = snapshot.unreadable()
     for path in lost:
         yield Difference(snapshot.slug, "lost", path)

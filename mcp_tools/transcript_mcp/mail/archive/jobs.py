@@ -1,8 +1,7 @@
-"""Jobs for the archive: put down in the transaction that changes something, carried into git by the archiver.
+"""Archive jobs: written in the same transaction as a change, and copied into git by the archiver.
 
-A job holds the whole content of the files it writes, so that it can be done at any later time, and again: doing it
-twice leaves the same files. Files that are large and named by what is in them (images) lie in the repository's folder
-before the job is put down; the job only names them.
+A job contains the complete files, so that it can be done at any later time, and is idempotent. Large files that are
+named by their content (images) are written to the repository's folder before the job, which only has their paths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ __all__ = [
 _KEPT: Final = 3600.0
 _LARGE: Final = 16 << 20
 _FORGOTTEN_AT_ONCE: Final = 2000
-# Goes from project to project through the index, however many jobs each of them has.
+# Skips from project to project through the index, however many jobs each has (SQLite has no loose index scan).
 _PROJECTS: Final = """
 WITH RECURSIVE found (id) AS (
     SELECT min(project_id) FROM archive_jobs WHERE done_ts IS NULL
@@ -43,7 +42,7 @@ SELECT id, slug FROM found JOIN projects USING (id)
 
 @dataclass(frozen=True, slots=True)
 class ArchiveJob:
-    """``files`` are texts by path in the repository, ``present`` paths of files that lie there already."""
+    """``files``: texts by path in the repository. ``present``: paths of files that are there already."""
 
     seq: int
     project_id: int
@@ -55,7 +54,7 @@ class ArchiveJob:
 
 
 class _Payload(msgspec.Struct, array_like=True):
-    """Copies of a message are the same text: each text stands here once, and files say which one they hold."""
+    """Copies of a message have the same text, so each text is stored once, and files refer to it by index."""
 
     texts: list[str]
     files: dict[str, int]
@@ -75,9 +74,9 @@ def enqueue(
     now: float,
     present: Sequence[str] = (),
 ) -> int:
-    """Put down a job inside the transaction of what it is about; its number, for ``outcome``.
+    """Add a job inside the transaction of the change. Returns its number, for ``outcome``.
 
-    ``summary`` is its line in the commit message.
+    ``summary``: its line in the commit message.
     """
     places: dict[str, int] = {}
     for text in files.values():
@@ -90,15 +89,12 @@ def enqueue(
 
 
 def waiting_projects(connection: Sql) -> dict[int, str]:
-    """The slugs of the projects that have jobs which are not done, by project id."""
+    """The slugs of projects with waiting jobs, by project id."""
     return {row["id"]: row["slug"] for row in connection.execute(_PROJECTS)}
 
 
 def waiting(connection: Sql, project_id: int, limit: int | None) -> list[ArchiveJob]:
-    """Jobs of a project that are not done, the oldest first: at most ``limit``, and as many as are not too large.
-
-    All of them with ``limit`` None.
-    """
+    """Waiting jobs of a project, the oldest first: at most ``limit``, and fewer if they are large; all with None."""
     rows = connection.execute(
         "SELECT seq, project_id, slug, summary, payload, archive_jobs.created_ts FROM archive_jobs"
         " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL AND project_id = ? ORDER BY seq LIMIT ?",
@@ -116,18 +112,18 @@ def waiting(connection: Sql, project_id: int, limit: int | None) -> list[Archive
 
 
 def count_waiting(connection: Sql, project_id: int, limit: int) -> int:
-    """How many jobs of a project are not done, counted up to ``limit``."""
+    """The number of waiting jobs of a project, counted up to ``limit``."""
     inner = "SELECT 1 FROM archive_jobs WHERE done_ts IS NULL AND project_id = ? LIMIT ?"
     return connection.execute(f"SELECT count(*) FROM ({inner}) AS found", (project_id, limit)).fetchone()[0]
 
 
 def has_waiting(connection: Sql) -> bool:
-    """True while there is something to archive."""
+    """True while any job waits."""
     return connection.execute("SELECT 1 FROM archive_jobs WHERE done_ts IS NULL LIMIT 1").fetchone() is not None
 
 
 def done(connection: Sql, seqs: Sequence[int], commit_sha: str, now: float) -> None:
-    """Note that these jobs are in a commit."""
+    """Mark jobs as done by a commit."""
     connection.executemany(
         "UPDATE archive_jobs SET done_ts = ?, commit_sha = ?, payload = NULL WHERE seq = ?",
         [(now, commit_sha, seq) for seq in seqs],
@@ -135,7 +131,7 @@ def done(connection: Sql, seqs: Sequence[int], commit_sha: str, now: float) -> N
 
 
 def outcome(connection: Sql, seq: int) -> str | None:
-    """The commit that a job became; None while it waits. A job that was done long ago is an empty text."""
+    """The commit of a job; None while it waits, empty for a job that was done long ago."""
     row = connection.execute("SELECT done_ts, commit_sha FROM archive_jobs WHERE seq = ?", (seq,)).fetchone()
     if row is None:
         return ""
@@ -143,7 +139,7 @@ def outcome(connection: Sql, seq: int) -> str | None:
 
 
 def forget_done(connection: Sql, now: float) -> bool:
-    """Remove some of the jobs that were done an hour ago; True while there may be more of them."""
+    """Remove some jobs that were done more than an hour ago; True while there may be more."""
     old = "SELECT seq FROM archive_jobs WHERE done_ts < ? LIMIT ?"
     removed = connection.execute(
         f"DELETE FROM archive_jobs WHERE seq IN ({old})", (now - _KEPT, _FORGOTTEN_AT_ONCE)

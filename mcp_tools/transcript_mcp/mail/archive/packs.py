@@ -1,6 +1,6 @@
-"""Packing a repository: git keeps each new object in a file of its own, and packs hold them in a tenth of the space.
+"""Packs repositories: git writes each new object to a file of its own, and a pack holds them in a tenth of the space.
 
-A process of its own does it, so that mail is archived meanwhile: ``git`` where there is one, else this module itself.
+A separate process does it, so that archiving goes on meanwhile: ``git`` if it is installed, else this module.
 """
 
 import logging
@@ -21,12 +21,12 @@ from transcript_mcp.mail.archive.commits import ProjectRepository
 from transcript_mcp.mail.archive.parent import end_with_parent
 from transcript_mcp.mail.archive.repository import loose_objects, packs
 
-__all__ = ["LOOSE", "WEIGHT", "Repacking", "main"]
+__all__ = ["Repacking", "main"]
 
-LOOSE: Final = 6700
-"""Git's own measure for too many."""
-WEIGHT: Final = 64 << 20
-"""As many bytes outside of packs are too many, too: each commit writes a large folder anew."""
+_LOOSE: Final = 6700
+"""Git's own default for too many loose objects (``gc.auto``)."""
+_WEIGHT: Final = 64 << 20
+"""Bytes of loose objects that are too many: each commit writes a new tree of a large folder."""
 _BUSY_TIMES: Final = 4
 _PACKS: Final = 20
 _DAY: Final = 86_400.0
@@ -40,9 +40,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Count:
-    """``loose`` objects of ``size`` bytes when the repository had taken ``objects`` of ``weight``.
-
-    ``packed`` is seconds since 1970.
+    """A count of ``loose`` objects with ``size`` bytes, when the repository's own counters were ``objects`` and
+    ``weight``. ``packed``: time of the last packing, in seconds since 1970.
     """
 
     loose: int = 0
@@ -62,11 +61,11 @@ class _Running:
 class Repacking:
     """At most one repack at a time, over all repositories of a store.
 
-    More than ``loose`` objects outside of packs, or more than ``weight`` bytes of them, are packed as soon as it is
-    quiet, and four times as much at any time.
+    Packs when there are more than ``loose`` loose objects, or more than ``weight`` bytes of them, and no mail arrives;
+    with four times as much at any time.
     """
 
-    def __init__(self, loose: int = LOOSE, weight: int = WEIGHT, git: str = "git") -> None:
+    def __init__(self, loose: int = _LOOSE, weight: int = _WEIGHT, git: str = "git") -> None:
         self._loose: int = loose
         self._weight: int = weight
         self._git: str | None = shutil.which(git)
@@ -75,11 +74,11 @@ class Repacking:
 
     @property
     def is_running(self) -> bool:
-        """True from the start of a repack until ``look`` has seen its end."""
+        """True from the start of a repack until ``look`` has noticed its end."""
         return self._running is not None
 
     def look(self) -> None:
-        """Notice that a repack has ended."""
+        """Check whether the repack has ended."""
         if self._running is None or self._running.process.poll() is None:
             return
         repository, code = self._running.repository, self._running.process.returncode
@@ -90,9 +89,9 @@ class Repacking:
             count.not_before = time.time() + _AFTER_A_FAILURE
 
     def start_if_due(self, repository: ProjectRepository, *, quiet: bool) -> bool:
-        """Start packing, or count what there is to pack; False when there was nothing to do.
+        """Start packing if needed, or count loose objects; False when there was nothing to do.
 
-        Without ``quiet`` only when so much lies about that the file system suffers.
+        Without ``quiet`` only if there are so many that the file system suffers.
         """
         if self._running is not None:
             return False
@@ -109,12 +108,12 @@ class Repacking:
             return False
         count = self._counted(repository)
         if not daily and not self._too_much(count.loose, count.size, 1):
-            return True  # less than was handed over: much was there already
+            return True  # fewer than our counters say: many objects existed already
         self._start(repository, whole=daily or len(packs(repository.folder / ".git")) >= _PACKS)
         return True
 
     def close(self) -> None:
-        """End a running repack; git survives that."""
+        """Kill a running repack; that leaves git's repository intact."""
         if self._running is not None:
             self._running.process.kill()
             self._running.process.wait()
@@ -146,7 +145,7 @@ class Repacking:
             command = [sys.executable, "-P", "-m", "transcript_mcp.mail.archive.packs", str(git)]
         else:
             command = [self._git, *(_WHOLE if whole else _SMALL_STEP)]
-        # What a person has set up for their own repositories, and for the one they are in, is not for this one.
+        # Without the user's GIT_* variables and configuration, which are for their own repositories.
         own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         settings = {"GIT_DIR": str(git), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
         process = subprocess.Popen(
@@ -161,7 +160,7 @@ class Repacking:
 
 
 def main(git: str) -> None:
-    """Put the loose objects into one pack. Packs that are there stay as they are; only ``git`` joins them."""
+    """Put the loose objects into one pack. Existing packs stay; only ``git`` merges them."""
     repository = pygit2.Repository(git)
     files = {
         pygit2.Oid(hex=Path(entry.path).parent.name + entry.name): entry.path for entry in loose_objects(Path(git))
@@ -191,7 +190,7 @@ def _begin() -> None:
 
 
 def _remove_half_made(git: Path) -> None:
-    """Half a pack of a repack that was killed."""
+    """Remove temporary files of a killed repack."""
     for path in [*(git / "objects" / "pack").glob("tmp_*"), *(git / "objects" / "pack").glob(".tmp-*")]:
         with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > _LEFT_BEHIND:

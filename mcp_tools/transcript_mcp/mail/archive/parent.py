@@ -1,4 +1,4 @@
-"""A child process that ends with its parent, also when the parent is killed."""
+"""Lets a child process end with its parent, even if the parent is killed."""
 
 import ctypes
 import signal
@@ -9,10 +9,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(number: signal.Signals) -> None:
-    """Let the kernel send this process ``number`` when the thread that started it ends. Does nothing but on Linux."""
+    """Let the kernel send the signal ``number`` when the thread that started this process ends. Linux only."""
     if _prctl is not None:
         _prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
-# Looked up beforehand: between fork and exec nothing may be loaded.
+# Looked up at import: between fork and exec, loading a library could deadlock.
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)

@@ -1,7 +1,7 @@
-"""The database made anew from the archive in git, when it was lost or damaged.
+"""Rebuilds the database from the archive in git, when it was lost or damaged.
 
-Everything that agents see is in git, but for when they were active last. A new file is made beside the old one and
-takes its place when it is whole; the old one is kept. Tables on an engine are emptied and filled in one transaction.
+Git has everything that agents see, except when they were last active. A new file is built beside the old one and then
+takes its place; the old one is kept. On PostgreSQL the tables are emptied and filled in one transaction.
 """
 
 import fcntl
@@ -19,11 +19,11 @@ from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import SqliteDatabase, peek
-from transcript_mcp.mail.archive.restored import Filled, fill
+from transcript_mcp.mail.archive.restore import Filled, fill
 from transcript_mcp.mail.archive.rounds import Archiving
 from transcript_mcp.mail.archive.snapshots import LastCommit, slugs, take
+from transcript_mcp.mail.one_line import amount
 from transcript_mcp.mail.store import SCHEMA, MailStore
-from transcript_mcp.mail.texts import amount
 
 __all__ = ["Rebuilt", "only_one", "rebuild"]
 
@@ -35,9 +35,10 @@ _EMPTIED: Final = (
     *("message_recipients", "claims", "archive_jobs", "guests"),
     *("fts_messages", "messages", "agents", "projects"),
 )
-"""All tables, those first that name rows of others."""
+"""All tables, in an order that respects foreign keys."""
 
-# Whoever has the file open holds a lock on these bytes (https://www.sqlite.org/fileformat.html#the_lock_byte_page).
+# SQLite's lock bytes (https://www.sqlite.org/fileformat.html#the_lock_byte_page): every connection that has the file
+# open in WAL mode holds a shared lock on them, so an exclusive one shows that nobody has.
 _SHARED: Final = (510, 0x40000002)
 
 logger = logging.getLogger(__name__)
@@ -45,19 +46,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What the new database holds. ``kept`` is the old one, None when there was none."""
+    """The contents of the new database. ``kept``: the path of the old one, None when there was none."""
 
     filled: Filled
     kept: Path | None
 
 
 def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
-    """Make the database anew from the archive of all projects, while nobody else uses the store.
+    """Rebuild the database from the archive of all projects, while nobody else uses the store.
 
-    What waits for git in the old database is archived first. Raises ArchiveError when an archiver or another process
-    is at work there (on an engine: another archiver on this machine), when something could not be archived, and,
-    without ``accept_loss``, when the new one would lack messages that git cannot read any more; then nothing was
-    changed. Raises StoreError kinds.
+    Waiting jobs of the old database are archived first. Raises ArchiveError when another process uses the store (on
+    PostgreSQL: another archiver on this machine), when something could not be archived, and, without ``accept_loss``,
+    when the new database would lack messages that git cannot read any more; then nothing was changed. Raises
+    StoreError.
     """
     with only_one(store):
         _archive_what_waits(store)
@@ -75,7 +76,7 @@ def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
 
 @contextmanager
 def only_one(store: MailStore) -> Iterator[None]:
-    """Be the only process that writes to git. Raises ArchiveError when another one does, and StoreError kinds."""
+    """Hold the archiver's lock. Raises ArchiveError when another process holds it, and StoreError."""
     descriptor = open_append(str(store.archiver_lock))
     try:
         if not acquire(descriptor, timeout=0):
@@ -96,14 +97,14 @@ def _archive_what_waits(store: MailStore) -> None:
             before = archiving.done
             archiving.round(until=float("inf"))
     except StoreError as error:
-        logger.warning("The database cannot be read; what was still waiting for git is lost: %s", error)
+        logger.warning("The database cannot be read; changes that were waiting for git are lost: %s", error)
     finally:
         archiving.close()
         database.close()
 
 
 def _refuse_if_used(store: MailStore) -> None:
-    """Raises ArchiveError when a process has the database open, or something in it is not in git."""
+    """Raise ArchiveError when a process has the database open, or some jobs are not in git yet."""
     try:
         descriptor = os.open(store.database, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -140,7 +141,7 @@ def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
 
 
 def _refilled(store: MailStore, *, accept_loss: bool) -> Filled:
-    """All at once: who reads sees the old tables until the new ones are whole, and nobody writes meanwhile."""
+    """In one transaction: others read the old rows until it commits, and cannot write meanwhile."""
     found, unreadable = _found(store)
 
     def work(db: Sql) -> Filled:
@@ -153,7 +154,7 @@ def _refilled(store: MailStore, *, accept_loss: bool) -> Filled:
 
 
 def _whole(filled: Filled, found: list[LastCommit], unreadable: list[str], *, accept_loss: bool) -> Filled:
-    """With what could not be read. Raises ArchiveError when messages are lost that nobody has accepted to lose."""
+    """The result with its problems. Raises ArchiveError when messages are lost and that was not accepted."""
     lost = sum(len(_messages(snapshot)) for snapshot in found) - filled.messages
     if (lost or unreadable) and not accept_loss:
         raise ArchiveError(
@@ -167,7 +168,7 @@ def _whole(filled: Filled, found: list[LastCommit], unreadable: list[str], *, ac
 
 
 def _found(store: MailStore) -> tuple[list[LastCommit], list[str]]:
-    """What can be read, and a sentence for each project that cannot."""
+    """The readable projects, and a sentence for each unreadable one."""
     found: list[LastCommit] = []
     unreadable: list[str] = []
     for slug in slugs(store):
@@ -191,9 +192,9 @@ def _lacking(messages: int, projects: int) -> str:
 
 
 def _put_in_place(path: Path, fresh: Path) -> Path | None:
-    """Keep the old file under another name and let the new one take its place; killed in between, one of them is there.
+    """Keep the old file under another name and replace it by the new one; a kill at any moment leaves one in place.
 
-    What SQLite keeps beside a file belongs to the old one and must not meet the new one.
+    SQLite's -wal and -shm files belong to the old file, and would corrupt the new one.
     """
     kept = None
     if os.path.lexists(path):

@@ -1,7 +1,7 @@
-"""Git brought up to what the database holds, when it has lost or changed something.
+"""Completes the archive in git from the database, when git has lost or changed something.
 
-Contents that are lost are put back at once; the rest becomes jobs, which the archiver does. A repository that cannot be
-read is moved aside and written anew: its history is lost.
+Lost blobs are restored at once; everything else becomes archive jobs. An unreadable repository is moved aside and
+created again, without its history.
 """
 
 import time
@@ -17,11 +17,11 @@ from nanobot_transcript.sql.contract import Database
 from transcript_mcp.mail.agents import projects
 from transcript_mcp.mail.archive import jobs, snapshots
 from transcript_mcp.mail.archive.doctor import differences
-from transcript_mcp.mail.archive.expected import attachments, expected
+from transcript_mcp.mail.archive.expected_files import attachments, expected
 from transcript_mcp.mail.archive.rebuild import only_one
 from transcript_mcp.mail.archive.repository import keep_aside
+from transcript_mcp.mail.one_line import amount
 from transcript_mcp.mail.store import MailStore
-from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
 __all__ = ["Completed", "complete"]
@@ -32,9 +32,9 @@ _AT_ONCE: Final = 200
 
 @dataclass(slots=True)
 class Completed:
-    """How many files were put back or are to be written, and where repositories lie that could not be read.
+    """The number of files restored or queued, and the paths of repositories that were moved aside.
 
-    ``problems``: a sentence for each project that could not be mended.
+    ``problems``: a sentence for each project that could not be repaired.
     """
 
     files: int = 0
@@ -43,10 +43,7 @@ class Completed:
 
 
 def complete(store: MailStore) -> Completed:
-    """Bring into git everything that it lacks or has otherwise than the database, project by project.
-
-    Raises StoreError kinds.
-    """
+    """Queue everything that git lacks or has differently from the database, project by project. Raises StoreError."""
     done = Completed()
     database = store.opened(_BUSY)
     try:
@@ -106,7 +103,7 @@ def _move_aside(store: MailStore, project: Project, done: Completed) -> None:
 
 
 def _pictures(store: MailStore, database: Database, project: Project, snapshot: snapshots.LastCommit) -> list[str]:
-    """Files that messages have with them, which lie in the folder and are not in git."""
+    """Attachments of messages that are in the folder but not in git."""
     named = {path for _, path in database.read(lambda db: list(attachments(db, project)), [])}
     folder = store.repo(project.slug)
     return sorted(path for path in named if path not in snapshot.files and (folder / path).is_file())

@@ -1,6 +1,6 @@
-"""Opening a project's repository: made at one stroke, and mended after whatever a kill or a power cut left behind.
+"""Opens a project's repository: creates it atomically, and repairs what a kill or a power cut left behind.
 
-Only the process that holds the archiver's lock may call this.
+Only for the process that holds the archiver's lock.
 """
 
 import logging
@@ -19,25 +19,24 @@ from pygit2.enums import RepositoryOpenFlag
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 
 __all__ = [
-    "BRANCH",
+    "EXACTLY",
     "branch",
     "is_elsewhere",
     "keep_aside",
     "loose_objects",
     "open_repository",
     "packs",
-    "remove_stale_locks",
 ]
 
-BRANCH: Final = "main"
+_BRANCH: Final = "main"
 _REFERENCE_LOCK: Final = 1.0
 _INDEX_LOCK: Final = 10.0
 _MAKING: Final = "repo.making"
-_EXACTLY: Final = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT
+EXACTLY: Final = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT
 _SETTINGS: Final = {
-    "core.autocrlf": "false",  # files are kept byte by byte, whatever the user's own settings are
+    "core.autocrlf": "false",  # no conversion of line ends, whatever the user's own settings are
     "core.logAllRefUpdates": "false",  # the history itself is the log
-    "core.quotePath": "false",  # Chinese names are shown as they are
+    "core.quotePath": "false",  # `git log` shows Chinese names unescaped
     "gc.auto": "0",  # the archiver packs in idle time
 }
 
@@ -45,11 +44,12 @@ logger = logging.getLogger(__name__)
 
 
 def open_repository(folder: Path) -> pygit2.Repository:
-    """The repository in ``folder``, which exists. Made when there is none, mended when it is half-made.
+    """The repository in the existing ``folder``; created if there is none, repaired if it is incomplete.
 
     Raises UnsafePathError when ``.git`` is a link or a file, and ArchiveError, pygit2.GitError or OSError otherwise.
     """
-    pygit2.settings.owner_validation = False  # a mounted volume may belong to somebody else; no hook of it is run
+    # A mounted volume may belong to another user. Safe, because no hook or filter of the repository is run.
+    pygit2.settings.owner_validation = False
     git = folder / ".git"
     try:
         found = git.lstat()
@@ -57,10 +57,10 @@ def open_repository(folder: Path) -> pygit2.Repository:
         return _made(folder)
     if not stat.S_ISDIR(found.st_mode):
         raise UnsafePathError(f"{git} is not a folder.", hint="Move it away; the archive creates its own.")
-    remove_stale_locks(git)
+    _remove_stale_locks(git)
     _remove_empty_files(git)
     try:
-        repository = pygit2.Repository(str(git), _EXACTLY)
+        repository = pygit2.Repository(str(git), EXACTLY)
     except pygit2.GitError:
         return _mended(folder)
     if _is_headless(repository):
@@ -71,34 +71,33 @@ def open_repository(folder: Path) -> pygit2.Repository:
 def branch(repository: pygit2.Repository) -> pygit2.Reference | None:
     """The branch with the history; None before the first commit.
 
-    It is the one that HEAD names, whatever a person calls it. While somebody looks at an older commit, or has begun a
-    branch without commits, HEAD names none: then it is ``main``, else the newest, so that history neither forks nor
-    begins anew.
+    That is HEAD's branch, under whatever name. While a person has an older commit checked out, or a new branch without
+    commits, it is ``main``, else the newest branch, so that the history neither forks nor starts again.
     """
     if not repository.head_is_detached and not repository.head_is_unborn:
         return repository.head
-    own = repository.references.get(f"refs/heads/{BRANCH}")
+    own = repository.references.get(f"refs/heads/{_BRANCH}")
     found = [own] if own is not None else [repository.branches.local[name] for name in repository.branches.local]
     newest = max(found, key=lambda each: each.peel(pygit2.Commit).commit_time, default=None)
     return newest if newest is not None or repository.head_is_unborn else repository.head
 
 
 def is_elsewhere(repository: pygit2.Repository) -> bool:
-    """True while the folder shows something else than the branch with the history: a person looks at it."""
+    """True while a person has something else checked out than the branch with the history."""
     return branch(repository) is not None and (repository.head_is_detached or repository.head_is_unborn)
 
 
 def keep_aside(folder: Path) -> Path:
-    """Move the repository in ``folder`` out of the way, beside it, so that a new one is made; where it lies now."""
+    """Move the repository in ``folder`` aside, so that a new one is created. Returns its new path."""
     aside = next(path for n in range(1, 10_000) if not os.path.lexists(path := folder.parent / f"repo.broken-{n}"))
     (folder / ".git").rename(aside)
     return aside
 
 
-def remove_stale_locks(git: Path) -> None:
-    """Remove git's lock files that nobody can hold any more.
+def _remove_stale_locks(git: Path) -> None:
+    """Remove git's lock files that must be left from a killed process.
 
-    Who writes a reference holds its lock for an instant; the index is held by a person's ``git`` for a little longer.
+    Git holds the lock of a reference only for an instant; a person's ``git`` may hold that of the index a bit longer.
     """
     now = time.time()
     for path, limit in _locks(git):
@@ -109,7 +108,7 @@ def remove_stale_locks(git: Path) -> None:
 
 
 def loose_objects(git: Path) -> Iterator[os.DirEntry[str]]:
-    """The files of objects that are in no pack."""
+    """The files of loose objects."""
     for folder in (git / "objects").iterdir():
         if len(folder.name) == 2:
             with os.scandir(folder) as entries:
@@ -131,27 +130,27 @@ def _locks(git: Path) -> Iterator[tuple[Path, float]]:
 
 
 def _made(folder: Path) -> pygit2.Repository:
-    """Made beside its place and moved there, so that a kill leaves no half of it."""
+    """Create a repository beside its place and rename it, so that a kill leaves no incomplete one."""
     making = folder.parent / _MAKING
     if making.exists():
         shutil.rmtree(making)
-    repository = pygit2.init_repository(str(making), initial_head=BRANCH)
+    repository = pygit2.init_repository(str(making), initial_head=_BRANCH)
     for name, value in _SETTINGS.items():
         repository.config[name] = value
     repository.free()
     os.rename(making / ".git", folder / ".git")  # noqa: PTH104 - says what happens
     making.rmdir()
-    return pygit2.Repository(str(folder / ".git"), _EXACTLY)
+    return pygit2.Repository(str(folder / ".git"), EXACTLY)
 
 
 def _mended(folder: Path) -> pygit2.Repository:
-    """What lacks its head or its settings gets them anew; what has no object either is kept aside."""
+    """Rebuild a missing HEAD and settings; a repository without any objects is moved aside instead."""
     git = folder / ".git"
     if not (git / "objects").is_dir() or not (packs(git) or any(True for _ in loose_objects(git))):
         aside = keep_aside(folder)
         logger.warning("%s was incomplete and empty; it is kept as %s.", git, aside)
         return _made(folder)
-    repository = pygit2.init_repository(str(folder), initial_head=BRANCH)
+    repository = pygit2.init_repository(str(folder), initial_head=_BRANCH)
     for name, value in _SETTINGS.items():
         repository.config[name] = value
     if _is_headless(repository):
@@ -170,9 +169,9 @@ def _is_headless(repository: pygit2.Repository) -> bool:
 
 
 def _adopt_newest(repository: pygit2.Repository) -> None:
-    """Let the branch begin at the newest commit there is: a repository with a history must not begin a second one.
+    """Point the branch to the newest commit found: a repository with a history must not start a second one.
 
-    A commit is written after everything in it, so each one found is whole.
+    A commit is written after its trees and blobs, so every commit found is complete.
     """
     objects = cast("Iterable[pygit2.Oid]", repository.odb)
     commits = [found for oid in objects if isinstance(found := repository.get(oid), pygit2.Commit)]
@@ -194,7 +193,7 @@ def _adopt_newest(repository: pygit2.Repository) -> None:
 
 
 def _remove_empty_files(git: Path) -> None:
-    """After a power cut a file may be there without its bytes, and git would take an object's for the object."""
+    """After a power cut a file may be empty, and git would take an empty object file for the object."""
     objects = (Path(entry.path) for entry in loose_objects(git)) if (git / "objects").is_dir() else ()
     for path in (git / "HEAD", *objects):
         with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
-"""What the archiver does in a round: jobs of each project into a commit, and what can wait into quiet times.
+"""The archiver's work: commits the jobs of each project in rounds, and does maintenance in quiet times.
 
-A project whose repository fails is left alone for a while, longer each time, and does not hold up the others.
+A project whose repository fails is tried again after growing pauses, and does not hold up the others.
 """
 
 import logging
@@ -16,9 +16,9 @@ from transcript_mcp.mail.archive.commits import ProjectRepository
 from transcript_mcp.mail.archive.packs import Repacking
 from transcript_mcp.mail.store import CLAIMS, MailStore
 
-__all__ = ["BATCH", "Archiving"]
+__all__ = ["Archiving"]
 
-BATCH: Final = 200
+_BATCH: Final = 200
 _GATHERING: Final = 0.25
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 60.0
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Project:
-    """What the archiver knows of a project. Times are of the monotonic clock; ``index_at`` is when to refresh it."""
+    """The archiver's state of a project. Times are monotonic; ``index_at``: when to refresh git's index."""
 
     repository: ProjectRepository
     next_commit: float = 0.0
@@ -50,8 +50,8 @@ class _Project:
 class Archiving:
     """The work of the one process that holds the archiver's lock.
 
-    ``clock`` is seconds since 1970. A ``database`` that waits briefly (``busy``) is asked again. Raises StoreError
-    kinds when the database cannot be read or written.
+    ``clock`` gives seconds since 1970. ``database`` should have a short ``busy`` time; writes are retried here. Raises
+    StoreError when the database cannot be read or written.
     """
 
     def __init__(self, store: MailStore, database: Database, clock: Callable[[], float] = time.time) -> None:
@@ -63,13 +63,13 @@ class Archiving:
         self._next_forgetting: float = 0.0
         self._last_commit: float = 0.0
         self.done: int = 0
-        """How many jobs were done so far."""
+        """The number of jobs done so far."""
 
     def round(self, *, until: float | None = None) -> float:
-        """Commit what is due; the time (monotonic) at which more is due, infinite when nothing waits.
+        """Commit what is due. Returns the time (monotonic) at which more is due, infinite when nothing waits.
 
-        A project's first job is committed at once, those that follow within a quarter of a second together. With
-        ``until`` (monotonic) nothing is gathered, and no batch is begun after that time.
+        A project's first job is committed at once, further ones within a quarter of a second together. With ``until``
+        (monotonic) jobs are not gathered, and no batch is started after that time.
         """
         due = _NEVER
         for project_id, slug in self._database.read(jobs.waiting_projects, {}).items():
@@ -79,7 +79,7 @@ class Archiving:
         return due
 
     def tidy(self) -> bool:
-        """One piece of what can wait until nothing else is to be done; False when there is none."""
+        """Do one piece of maintenance; False when there is none to do."""
         now = time.monotonic()
         self._repacking.look()
         if now - self._last_commit < _QUIET:
@@ -87,14 +87,14 @@ class Archiving:
         return self._refresh_an_index() or self._repack(quiet=True) or self._forget(now)
 
     def adopt(self) -> None:
-        """Look after every project's repository, also where no job waits."""
+        """Include the repositories of all projects in the maintenance, even without waiting jobs."""
         rows = self._database.read(lambda found: found.execute("SELECT id, slug FROM projects").fetchall(), [])
         for row in rows:
             if (self._store.repo(row["slug"]) / ".git").is_dir():
                 self._project(row["id"], row["slug"])
 
     def close(self) -> None:
-        """Release everything; a running repack is ended."""
+        """Close all repositories, and kill a running repack."""
         self._repacking.close()
         for project in self._projects.values():
             project.repository.close()
@@ -105,9 +105,9 @@ class Archiving:
         return self._projects[project_id]
 
     def _archive(self, project_id: int, project: _Project, *, hurry: bool) -> float:
-        """Commit a batch when it is due; the time at which the next one is."""
+        """Commit a batch if it is due. Returns the time at which the next one is."""
         now = time.monotonic()
-        gathering = not hurry and self._database.read(_counting(project_id), 0) < BATCH
+        gathering = not hurry and self._database.read(_counting(project_id), 0) < _BATCH
         if now < project.next_commit and (project.failing or gathering):
             return project.next_commit
         found = self._database.read(_reading(project_id), [])
@@ -121,17 +121,17 @@ class Archiving:
         try:
             self._write(lambda found: jobs.done(found, [job.seq for job in batch], commit, self._clock()))
         except StoreError:
-            project.repository.close()  # opened again, it knows that these are there already
+            project.repository.close()  # after reopening, it checks which jobs are committed already
             raise
         self.done += len(batch)
         self._succeeded(project, now)
         if len(batch) < len(found):
             project.next_commit = now
-        return project.next_commit if len(found) < BATCH else now
+        return project.next_commit if len(found) < _BATCH else now
 
     def _write(self, work: Callable[[Sql], _T]) -> _T:
-        """One transaction. Asks often: SQLite's own waiting grows to a tenth of a second, and between the transactions
-        of busy senders there is less than that.
+        """Run a transaction, retrying often: SQLite's own busy handler sleeps up to a tenth of a second between
+        attempts, and the gaps between transactions of busy senders are shorter.
         """
         deadline = time.monotonic() + _PATIENCE
         while True:
@@ -143,7 +143,7 @@ class Archiving:
                 time.sleep(_ASK_AGAIN)
 
     def _failed(self, project: _Project, error: ArchiveError) -> float:
-        """Told once per kind, so that a full disk does not fill the log as well."""
+        """Log an error once per kind, so that a full disk does not fill the log as well."""
         kind = f"{type(error.__cause__).__name__} {getattr(error.__cause__, 'errno', '')}"
         if kind not in project.told:
             project.told.add(kind)
@@ -155,7 +155,7 @@ class Archiving:
 
     def _succeeded(self, project: _Project, began: float) -> None:
         if project.failing:
-            logger.warning("%s is archived again.", project.repository.folder)
+            logger.warning("Archiving %s works again.", project.repository.folder)
         project.failing, project.pause = False, _FIRST_PAUSE
         project.told.clear()
         project.next_commit = began + _GATHERING
@@ -164,7 +164,7 @@ class Archiving:
         self._close_others(project)
 
     def _close_others(self, used: _Project) -> None:
-        """Keep a few repositories open, so that thousands of projects do not use up the files a process may open."""
+        """Limit the open repositories, so that thousands of projects do not use up the file descriptors."""
         opened = [project for project in self._projects.values() if project.repository.is_open]
         if len(opened) > _OPEN_AT_ONCE:
             oldest = min((one for one in opened if one is not used), key=lambda one: one.next_commit)
@@ -199,9 +199,9 @@ class Archiving:
 
 
 def _with_every_state(batch: Sequence[jobs.ArchiveJob]) -> Sequence[jobs.ArchiveJob]:
-    """The jobs up to the one that would overwrite a claim's file before it was in a commit.
+    """The first jobs of a batch, up to one that would overwrite another's claim file before it was committed.
 
-    A released claim and the next one on its path share a file; the history of that file has both.
+    A released claim and the next one on its path share a file, and the file's history must have both.
     """
     written: dict[str, str] = {}
     for number, job in enumerate(batch):
@@ -213,8 +213,8 @@ def _with_every_state(batch: Sequence[jobs.ArchiveJob]) -> Sequence[jobs.Archive
 
 
 def _reading(project_id: int) -> Callable[..., list[jobs.ArchiveJob]]:
-    return lambda connection: jobs.waiting(connection, project_id, BATCH)
+    return lambda connection: jobs.waiting(connection, project_id, _BATCH)
 
 
 def _counting(project_id: int) -> Callable[..., int]:
-    return lambda connection: jobs.count_waiting(connection, project_id, BATCH)
+    return lambda connection: jobs.count_waiting(connection, project_id, _BATCH)

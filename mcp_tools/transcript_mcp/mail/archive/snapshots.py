@@ -1,38 +1,35 @@
-"""What the archive of a project holds: the files of its last commit, for reading only."""
+"""Reads the archive of a project: the files of its last commit, and their history."""
 
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 import pygit2
-from pygit2.enums import RepositoryOpenFlag
 
 from nanobot_transcript.errors import ArchiveError
-from transcript_mcp.mail.archive.repository import branch
+from transcript_mcp.mail.archive.repository import EXACTLY, branch
 from transcript_mcp.mail.store import MailStore
 
 __all__ = ["LastCommit", "slugs", "take"]
 
-_EXACTLY: Final = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT
-
 
 @dataclass(frozen=True, slots=True)
 class LastCommit:
-    """The files of a project's last commit: git's name of their content by path. Empty before the first commit."""
+    """The files of a project's last commit: blob ids by path. Empty before the first commit."""
 
     slug: str
     files: dict[str, str]
     _repository: pygit2.Repository | None
 
     def text(self, path: str) -> str:
-        """The content of one of ``files``. Raises ArchiveError when it is no text or git cannot read it."""
+        """The text of one of ``files``. Raises ArchiveError when it is not UTF-8 or git cannot read it."""
         return self._text(self.files[path], path)
 
     def unreadable(self) -> set[str]:
-        """The paths whose content git has lost: each is looked up, none is taken for granted."""
+        """The paths whose blobs are lost. Looks up every blob."""
         readable: dict[str, bool] = {}
         for content in self.files.values():
             if content not in readable:
@@ -40,12 +37,12 @@ class LastCommit:
         return {path for path, content in self.files.items() if not readable[content]}
 
     def restore(self, path: str, data: bytes) -> bool:
-        """Bring back the content of one of ``files``, which ``data`` is; False when git does not take it."""
+        """Restore the blob of one of ``files`` from its content ``data``; False when that fails."""
         assert self._repository is not None
         content = self.files[path]
         loose = Path(self._repository.path) / "objects" / content[:2] / content[2:]
         try:
-            loose.unlink(missing_ok=True)  # git takes a damaged one for the object
+            loose.unlink(missing_ok=True)  # git would keep a damaged file, thinking that the object exists
             self._repository.create_blob(data)
         except (pygit2.GitError, OSError):
             return False
@@ -56,13 +53,13 @@ class LastCommit:
         return _is_readable(self._repository, pygit2.Oid(hex=content))
 
     def history_is_whole(self, folder: str) -> bool:
-        """False when git has lost commits, or what the folder was in one, as a shallow clone has."""
+        """False when commits or versions of the folder are missing, as in a shallow clone."""
         return self._repository is None or all(tree is not None for tree in _versions(self._repository, folder))
 
     def history(self, folder: str) -> Iterator[tuple[str, str]]:
-        """Each content that a file of a folder had in a commit that can be read, the oldest first: name and text.
+        """All versions of the files in a folder, from readable commits, the oldest first: name and text.
 
-        The text is empty where git has lost it.
+        The text is empty where the blob is lost.
         """
         known: dict[str, str] = {}
         for tree in _versions(self._repository, folder) if self._repository is not None else ():
@@ -93,15 +90,15 @@ def slugs(store: MailStore) -> list[str]:
 
 
 def take(store: MailStore, slug: str) -> LastCommit:
-    """What the archive of a project holds now. Raises ArchiveError when git cannot read it."""
+    """The current archive of a project. Raises ArchiveError when git cannot read it."""
     git = store.repo(slug) / ".git"
     if not os.path.lexists(git):
         return LastCommit(slug, {}, None)
     if not stat.S_ISDIR(git.lstat().st_mode):
         raise ArchiveError(f"{git} is not a folder.", hint="A link, or a clone stored elsewhere, is not the archive.")
-    pygit2.settings.owner_validation = False  # nothing of it is run
+    pygit2.settings.owner_validation = False  # as in repository.open_repository
     try:
-        repository = pygit2.Repository(str(git), _EXACTLY)
+        repository = pygit2.Repository(str(git), EXACTLY)
         found = branch(repository)
         if found is None:
             return LastCommit(slug, {}, None)
@@ -113,7 +110,7 @@ def take(store: MailStore, slug: str) -> LastCommit:
 
 
 def _versions(repository: pygit2.Repository, folder: str) -> Iterator[pygit2.Tree | None]:
-    """What the folder was, one version after the other, the oldest first; None where git cannot read it."""
+    """The versions of a folder, the oldest first; None where git cannot read it."""
     found, before = branch(repository), None
     for oid in _commits(repository, found.peel(pygit2.Commit)) if found is not None else ():
         try:
@@ -136,7 +133,7 @@ def _is_readable(repository: pygit2.Repository, oid: pygit2.Oid) -> bool:
 
 
 def _commits(repository: pygit2.Repository, tip: pygit2.Commit) -> list[pygit2.Oid]:
-    """All commits up to the tip, parents first, also those whose objects are lost; not what lies before such a one."""
+    """All commits up to the tip, parents first, including lost ones, but not those before a lost one."""
     ordered: list[pygit2.Oid] = []
     seen: set[pygit2.Oid] = set()
     waiting = [(tip.id, False)]

@@ -1,6 +1,6 @@
-"""Files in a project's folder, for people to read: written whole or not at all, and never through a link.
+"""Writes files in a project's folder, for people to read: atomically, and never through a symbolic link.
 
-Every step on the way is opened by itself (``O_NOFOLLOW``), so that a link that somebody puts there later is seen too.
+Each folder on the way is opened separately with ``O_NOFOLLOW``, so that a link that appears later is noticed, too.
 """
 
 import os
@@ -19,11 +19,11 @@ __all__ = ["WorkTree", "split"]
 _OPEN_AT_ONCE: Final = 128
 _LONGEST_NAME: Final = 255
 _HALF_MADE: Final = (".git", "transcript-half-made")
-_NEVER: Final = frozenset({"", ".", "..", ".git", "git~1"})  # the last is what Windows also calls .git
+_NEVER: Final = frozenset({"", ".", "..", ".git", "git~1"})  # the last is Windows' short name of .git
 
 
 def split(path: str) -> tuple[str, ...]:
-    """The names a relative path consists of. Raises UnsafePathError for one that leads elsewhere or into ``.git``."""
+    """The parts of a relative path. Raises UnsafePathError for a path that leads elsewhere or into ``.git``."""
     names = tuple(path.split("/"))
     if not all(_is_safe(name) for name in names):
         raise UnsafePathError(f"{path!r} is not a path in the archive.", hint="Use names separated by /.")
@@ -39,10 +39,10 @@ def _is_safe(name: str) -> bool:
 
 
 class WorkTree:
-    """The folder ``root`` and, below it, ``base``; a context that keeps folders open while it lasts.
+    """The folder ``base`` below ``root``. Keeps descriptors of folders open until it is closed.
 
-    Missing folders are made (0700). Raises UnsafePathError where a link or a foreign kind of file stands in the way,
-    and OSError for what the operating system refuses.
+    Missing folders are created (0700). Raises UnsafePathError where a link or a special file is in the way, and
+    OSError.
     """
 
     def __init__(self, root: str, base: Sequence[str]) -> None:
@@ -59,16 +59,16 @@ class WorkTree:
         self.close()
 
     def close(self) -> None:
-        """Close the folders; they are opened again when they are needed."""
+        """Close the folders; they are opened again when needed."""
         while self._open:
             os.close(self._open.popitem()[1])
 
     def make(self) -> None:
-        """Make the folder itself."""
+        """Create the folder itself."""
         self._folder(self._base)
 
     def write(self, path: str, content: bytes) -> None:
-        """Put a file there, or another content into it, at one stroke. The repository must have been made."""
+        """Write a file atomically, replacing an old one. The repository must exist."""
         *above, name = split(path)
         workshop = self._folder((*self._base, *_HALF_MADE))
         folder = self._folder((*self._base, *above))
@@ -101,7 +101,7 @@ class WorkTree:
             raise _foreign(path)
 
     def _folder(self, names: tuple[str, ...]) -> int:
-        """The folder's descriptor; good for a while: the one that was not used for longest is closed first."""
+        """A descriptor of the folder. Do not keep it: when too many are open, the least recently used is closed."""
         if (known := self._open.get(names)) is not None:
             self._open.move_to_end(names)
             return known

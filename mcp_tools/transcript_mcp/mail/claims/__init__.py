@@ -1,1 +1,1 @@
-"""Files that agents have claimed, and the guard in their repositories."""
+"""Claims of files, and the guard hook in the agents' repositories."""

@@ -1,4 +1,4 @@
-"""What somebody who claims files may say: paths, how long, why."""
+"""Checks the arguments of claims: paths, duration, reason."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail.claims.patterns import LONGEST, is_file_by_look, normalised
 from transcript_mcp.mail.claims.values import ClaimOptions
-from transcript_mcp.mail.texts import line
+from transcript_mcp.mail.one_line import line
 
 __all__ = [
     "as_they_lie",
@@ -31,7 +31,7 @@ _RUN: Final = re.compile(r"\{[^{}/]*\.\.[^{}/]*\}")
 
 
 def ttl(ttl_seconds: Any, options: ClaimOptions) -> float:
-    """Seconds within the bounds. Raises InvalidLetterError."""
+    """The duration in seconds. Raises InvalidLetterError when it is out of range."""
     if ttl_seconds is None:
         return options.default_ttl
     number = isinstance(ttl_seconds, int | float) and not isinstance(ttl_seconds, bool)
@@ -45,10 +45,7 @@ def ttl(ttl_seconds: Any, options: ClaimOptions) -> float:
 
 
 def paths(given: Any, options: ClaimOptions) -> list[str]:
-    """All paths that are meant: a path alone is what a list of one path is, and braces stand for several.
-
-    Raises InvalidLetterError.
-    """
+    """The list of paths, with braces expanded; a single path counts as a list. Raises InvalidLetterError."""
     listed = [given] if isinstance(given, str) else given
     if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
         raise InvalidLetterError(
@@ -71,7 +68,7 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
 
 
 def refuse_slips(listed: Sequence[str]) -> None:
-    """A claim on a slip of the pen protects nothing, and nobody notices. Raises InvalidLetterError."""
+    """Raise InvalidLetterError for likely typing errors: such a claim protects nothing, and nobody would notice."""
     for path in listed:
         if isinstance(path, str) and path != path.strip():
             raise InvalidLetterError(
@@ -93,7 +90,7 @@ def _too_many(said: str, options: ClaimOptions) -> InvalidLetterError:
 
 
 def patterns(given: Sequence[str], root: str) -> list[str]:
-    """The paths as they are kept, each once. Raises InvalidLetterError."""
+    """The paths normalised, without duplicates. Raises InvalidLetterError."""
     try:
         return list(dict.fromkeys(normalised(path, root) for path in given))
     except ValueError as error:
@@ -103,25 +100,26 @@ def patterns(given: Sequence[str], root: str) -> list[str]:
 
 
 def as_they_lie(kept: Sequence[str], root: str) -> list[str]:
-    """The paths with the mark of a folder where this machine has one below ``root``, the project's key, whose name
-    looks like a file's."""
+    """The paths, with a slash at the end where a name that looks like a file's is a folder below ``root`` (the
+    project's key) on this machine.
+    """
     folder = Path(root)
     return [f"{path}/" if folder.is_absolute() and _is_folder(folder, path) else path for path in kept]
 
 
 def _is_folder(root: Path, path: str) -> bool:
-    """What lies behind a symbolic link is not the project's: git has the link alone."""
+    """True for a folder, but not for a symbolic link to one: of that, git only has the link."""
     if not is_file_by_look(path):
         return False
     try:
         place = root / path
         return place.is_dir() and place.resolve() == root.resolve() / path
-    except (OSError, RuntimeError):  # a name that no disk has, a loop of links
+    except (OSError, RuntimeError):  # an impossible name, or a loop of links
         return False
 
 
 def without_folder_mark(kept: str) -> str:
-    """The same for both ways in which a path may be written whose name looks like a file's.
+    """The path without the slash of a folder whose name looks like a file's, so that both spellings are equal.
 
     >>> without_folder_mark("conf.d/"), without_folder_mark("src/*/")
     ('conf.d', 'src/*/')
@@ -131,7 +129,7 @@ def without_folder_mark(kept: str) -> str:
 
 
 def bounded(wanted: Collection[str], own: Collection[str], in_project: int, options: ClaimOptions) -> None:
-    """Raises InvalidLetterError when the agent, who has ``own``, or the project would have too many active claims."""
+    """Raise InvalidLetterError when the agent, who holds ``own``, or the project would have too many active claims."""
     new = sum(1 for path in wanted if path not in own)
     if not new:
         return
@@ -159,18 +157,18 @@ def reason(given: Any) -> str:
     return line("reason", " ".join(str(given or "").split()), _LONGEST_REASON, empty=True)
 
 
-# A class of characters as ``patterns`` reads it, a mark, or text without any of them.
+# A character class as in ``patterns``, a brace or comma, or text without them.
 _PIECES: Final = re.compile(r"\[[!^]?+[^/][^\]/]*\]|[{},\[]|[^{},\[]+")
 
 _Group: TypeAlias = list[list[str]]
-"""What stands between two commas, one after the other: all the texts that each is expanded to."""
+"""The parts between commas; each part is the list of texts that it expands to."""
 
 
 def expanded(pattern: str, limit: int) -> list[str]:
-    """What a pattern stands for, in the shell's order: ``limit`` of it at the most.
+    """The brace expansion of a pattern, in the shell's order, at most ``limit`` of it.
 
-    A group without a comma, a brace without its other end, and what stands in ``[...]`` stay as they are; so does what
-    is too long for a pattern.
+    Groups without a comma, unbalanced braces, and what is inside ``[...]`` stay unchanged; so do patterns that are too
+    long.
 
     >>> expanded("{a,b{1,2}}.py", 10), expanded("{id}/[{,}].c", 10), expanded("{a,b}{c,d}", 3)
     (['a.py', 'b1.py', 'b2.py'], ['{id}/[{,}].c'], ['ac', 'ad', 'bc'])
@@ -197,7 +195,7 @@ def expanded(pattern: str, limit: int) -> list[str]:
 
 
 def is_open(pattern: str) -> bool:
-    """True when a brace has no other end.
+    """True for an unbalanced brace.
 
     >>> is_open("src/{a,b.py"), is_open("a}.py"), is_open("{id}/[{].c")
     (True, True, False)
@@ -217,5 +215,5 @@ def _ended(group: _Group) -> list[str]:
 
 
 def _add(group: _Group, texts: Sequence[str], limit: int) -> None:
-    """Put each of the texts behind what the group's last part has so far."""
+    """Append each of the texts to each text of the group's last part."""
     group[-1] = [before + text for before, text in islice(product(group[-1], texts), limit)]

@@ -1,4 +1,4 @@
-"""What git says of the repository that agents write code in: where its work tree, its own folder and its hooks lie."""
+"""Asks git about the repository that agents write code in: its work tree, its git folder and its hooks folder."""
 
 import os
 import subprocess
@@ -11,15 +11,15 @@ from nanobot_transcript.errors import GuardError
 __all__ = ["CodeRepo", "find", "project_place"]
 
 _TIMEOUT: Final = 20.0
-# A server that was started by git, from a hook for example, would be answered about that repository.
+# If git started this server, as from a hook, these variables would point git to that other repository.
 _OF_OTHERS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE")
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRepo:
-    """A work tree. All paths are absolute and without links, but ``hooks``, which need not exist.
+    """A work tree. Paths are absolute and without links, except ``hooks``, which need not exist.
 
-    ``top`` is the work tree's folder, ``common`` git's own, the same for all work trees of a repository; ``hooks`` is
+    ``top``: the work tree's folder. ``common``: the git folder, shared by all work trees of the repository. ``hooks``:
     where git looks for hooks.
     """
 
@@ -29,12 +29,12 @@ class CodeRepo:
 
     @property
     def shares_hooks(self) -> bool:
-        """True when other repositories may use the same hooks: their folder is not git's own of this repository."""
+        """True when the hooks folder is outside of the git folder, so that other repositories may use it, too."""
         return not self.hooks.resolve().is_relative_to(self.common)
 
 
 def find(path: str | Path) -> CodeRepo:
-    """The work tree that holds this folder. Raises GuardError."""
+    """The work tree that contains this folder. Raises GuardError."""
     folder = Path(path).expanduser()
     if not folder.is_absolute():
         raise GuardError(f"{path} is not an absolute path.", hint="Give the absolute path of the code repository.")
@@ -46,9 +46,9 @@ def find(path: str | Path) -> CodeRepo:
 
 
 def project_place(key: str, repo: CodeRepo) -> tuple[str, str]:
-    """Where a project's folder lies in the work tree, and where the work tree lies in the project's folder.
+    """The path of the project's folder in the work tree, and of the work tree in the project's folder, with ``/``.
 
-    With ``/``; both are empty when they are the same or have nothing to do with each other.
+    Both are empty when the folders are the same or unrelated.
     """
     folder = Path(key)
     if not folder.is_absolute() or not folder.is_dir():

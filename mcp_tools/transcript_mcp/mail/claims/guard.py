@@ -1,7 +1,7 @@
-"""Putting the guard into a code repository, and taking it out again: one file under each name of ``HOOKS``.
+"""Installs the guard in a code repository, and uninstalls it: one file under each name of ``HOOKS``.
 
-What lies there already is kept beside it, runs before it, and comes back with its end. A file that is not ours, or that
-somebody has changed, is never overwritten or removed.
+An existing hook is kept beside the guard, runs before it, and is restored when the guard is removed. Files that are not
+ours, or that somebody has changed, are never overwritten or removed.
 """
 
 import os
@@ -33,20 +33,19 @@ __all__ = [
 ]
 
 HOOKS: Final = ("pre-commit", "pre-merge-commit", "pre-applypatch", "post-rewrite")
-"""The hooks that the guard is, the one that commits run first."""
+"""The guard's file names; the first is the one that a normal commit runs."""
 _LOCKING: Final = 10.0
 _Known: TypeAlias = dict[tuple[str, str], dict[str, str]]
-"""What a guard has of each project, by ``_identity``."""
+"""A guard's entries for its projects, by ``_identity``."""
 _HUBS: Final = ("/mcp/mail", "/mcp")
-"""What clients have behind a hub's address."""
+"""Paths that clients append to a hub's address."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuardWay:
-    """How a guard gets the claims. ``hub`` is the address of a hub to ask, ``token_file`` a file with the hub's token.
+    """How a guard gets the claims. ``hub``: the address of a hub to ask. ``token_file``: a file with the hub's token.
 
-    Where nothing is said, a guard that stands keeps its way; a new one asks the hub ``otherwise``, or without one reads
-    the store's database.
+    By default an installed guard keeps its way; a new one asks the hub ``otherwise``, or reads the store's database.
     """
 
     hub: str = ""
@@ -56,11 +55,11 @@ class GuardWay:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A guard that stands. ``hook`` is its file ``pre-commit``; the other names of ``HOOKS`` are beside it.
+    """An installed guard. ``hook``: its file ``pre-commit``; the other names of ``HOOKS`` are beside it.
 
-    ``projects`` are the keys of all projects that it guards in this repository. ``earlier`` is the first hook that runs
-    before one of its files, None without any. ``note`` may be empty, and so may ``hub``, which it asks about the
-    project that was meant, and ``token_file``.
+    ``projects``: the keys of all projects that it guards in this repository. ``earlier``: the first kept hook that runs
+    before one of its files, None without any. ``hub``: the one that it asks about the project. ``note``, ``hub`` and
+    ``token_file`` may be empty.
     """
 
     hook: str
@@ -73,8 +72,9 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Uninstalled:
-    """What became of a guard. ``removed`` is False when there was none; ``restored`` says that a hook that had been
-    there before is back in its place."""
+    """The result of uninstalling. ``removed`` is False when there was no guard. ``restored``: an earlier hook is back
+    in its place.
+    """
 
     hook: str
     removed: bool
@@ -84,10 +84,10 @@ class Uninstalled:
 def install_guard(
     store: MailStore, project_key: str, code_repo_path: str | Path, way: GuardWay | None = None
 ) -> Installed:
-    """Let the repository's commits respect the claims of a project, beside those of projects that it guards already.
+    """Make the repository's commits respect the claims of a project, in addition to projects that it guards already.
 
-    ``code_repo_path`` is any folder of the work tree; all work trees of the repository are guarded. Doing it again is
-    fine. A guard that asks a hub needs no mail in ``store``, which keeps its log. Raises GuardError.
+    ``code_repo_path``: any folder of the work tree; all work trees of the repository are guarded. Idempotent. A guard
+    that asks a hub needs no mail in ``store``, only a folder for its log. Raises GuardError.
     """
     key, repo, way = projects.checked_key(project_key), code_repo.find(code_repo_path), way or GuardWay()
     store = MailStore(store.root.expanduser().resolve())
@@ -113,7 +113,7 @@ def install_guard(
         hooks[0].parent.mkdir(parents=True, exist_ok=True)
         for hook in hooks:
             if hook in others:
-                hook.rename(_earlier(hook))  # a link stays a link
+                hook.rename(_earlier(hook))  # a symbolic link stays one
             _write(hook, standing)
         ours = [each["key"] for each in standing if guards.is_of(each, store)]
         guards.note(store, guards.GuardPlace(str(hooks[0]), str(repo.top), ours))
@@ -124,7 +124,7 @@ def install_guard(
 
 
 def hub_address(url: str) -> str:
-    """A hub's address as guards keep it; it may end as clients write it, ``/mcp/mail``. Raises GuardError."""
+    """A hub's address as guards store it, without a client's ``/mcp/mail`` at the end. Raises GuardError."""
     address = url.strip().rstrip("/")
     for end in _HUBS:
         address = address.removesuffix(end)
@@ -133,17 +133,14 @@ def hub_address(url: str) -> str:
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_one = False
-    # What else may stand in an address has no place in one, or would be a secret in the hook.
+    # No user and password, which would be secrets in the hook, and no query or fragment.
     if is_one and not set(address) & set("@?#\\ ") and address.isascii() and address.isprintable():
         return address
     raise GuardError(f"{url} is not the address of a hub.", hint="Write it like http://127.0.0.1:8765.")
 
 
 def uninstall_guard(store: MailStore, code_repo_path: str | Path) -> Uninstalled:
-    """Take the guard out of a repository and give the hooks that had been there before their places back.
-
-    Raises GuardError.
-    """
+    """Remove the guard from a repository and restore the earlier hooks. Raises GuardError."""
     store, repo = MailStore(store.root.expanduser().resolve()), code_repo.find(code_repo_path)
     hooks = _hooks(repo)
     if not any(os.path.lexists(hook) for hook in hooks):
@@ -166,20 +163,20 @@ def uninstall_guard(store: MailStore, code_repo_path: str | Path) -> Uninstalled
 
 
 def token_file_for(store: MailStore, hub: str, code_repo_path: str | Path) -> str:
-    """The file from which the guard of a repository takes the token of this hub; empty for none. Raises GuardError."""
+    """The token file that a repository's guard uses for this hub; empty for none. Raises GuardError."""
     hooks = _hooks(code_repo.find(code_repo_path))
     with _changing(store.root, hooks[0]):
         return _token_file(_merged(_guarded(hook) for hook in hooks), hub)
 
 
 def _hooks(repo: CodeRepo) -> list[Path]:
-    """The files that the guard is, in the order of ``HOOKS``."""
+    """The guard's files, in the order of ``HOOKS``."""
     folder = _folder(repo)
     return [folder / name for name in HOOKS]
 
 
 def _folder(repo: CodeRepo) -> Path:
-    """Where the guard lies. husky makes the folder that git looks into anew; its users' hooks lie above it."""
+    """The folder for the guard. husky recreates git's hooks folder (``_``); users' hooks are in the folder above."""
     folder = repo.hooks
     if folder.name == "_" and (folder / "h").is_file():
         folder = folder.parent
@@ -192,7 +189,7 @@ def _folder(repo: CodeRepo) -> Path:
 
 
 def _guarded(hook: Path) -> list[dict[str, str]] | None:
-    """The projects of the guard that lies there; None when there is no file or it is somebody else's."""
+    """The projects of the guard in a file; None when there is no file, or a foreign one."""
     if not os.path.lexists(hook) or hook.is_symlink():
         return None
     if not hook.is_file():
@@ -207,7 +204,7 @@ def _guarded(hook: Path) -> list[dict[str, str]] | None:
 
 
 def _merged(found: Iterable[list[dict[str, str]] | None]) -> _Known:
-    """The projects of all files of a guard: an installation may have been cut off between two, after the first."""
+    """The projects in all files of a guard, which may differ after an interrupted installation."""
     merged: _Known = {}
     for entry in (entry for entries in found for entry in entries or ()):
         merged.setdefault(_identity(entry), entry)
@@ -215,17 +212,17 @@ def _merged(found: Iterable[list[dict[str, str]] | None]) -> _Known:
 
 
 def _identity(entry: Mapping[str, str]) -> tuple[str, str]:
-    """A project is guarded once in a repository, wherever the claims come from."""
+    """Identifies an entry: a project is guarded once per repository, wherever the claims come from."""
     return entry["key"], entry["repository"]
 
 
 def _source(store: MailStore, way: GuardWay, identity: tuple[str, str], known: _Known) -> dict[str, str]:
-    """Where the claims of a project come from; ``known`` is what the guard has had."""
+    """The source of a project's claims; ``known``: the guard's existing entries."""
     stood = known.get(identity, {}).get("hub", "")
     told = way.hub or ("" if stood else way.otherwise)
     hub = hub_address(told) if told else stood
     if hub:
-        # An earlier version of ours looks for the database of every project.
+        # An empty ``database`` stays, because earlier versions expect the key in every entry.
         return {"database": "", "hub": hub, "token_file": way.token_file or _token_file(known, hub)}
     if way.token_file:
         raise GuardError("This guard reads the database and sends no token.", hint="Name the hub, too: --hub URL")
@@ -239,7 +236,7 @@ def _token_file(known: _Known, hub: str) -> str:
 
 
 def _make(root: Path) -> None:
-    """The folder of the mail, where there may be none: it has the list of guards, and their log."""
+    """Create the mail's folder if needed: it has the list of guards and their log."""
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -260,7 +257,7 @@ def _refuse_two(hook: Path) -> None:
 
 
 def _give_back(hook: Path) -> bool:
-    """The earlier hook in the guard's place; False when there is none."""
+    """Replace the guard by the earlier hook; without one, remove it and return False."""
     if os.path.lexists(_earlier(hook)):
         _earlier(hook).replace(hook)
         return True
@@ -269,7 +266,7 @@ def _give_back(hook: Path) -> bool:
 
 
 def _write(hook: Path, guarded: Sequence[dict[str, str]]) -> None:
-    """As a whole or not at all."""
+    """Write the guard atomically."""
     text = guard_file.render(guarded).encode("utf-8", "surrogateescape")
     descriptor, name = tempfile.mkstemp(prefix=f".{hook.name}-", dir=hook.parent)
     try:
@@ -284,7 +281,7 @@ def _write(hook: Path, guarded: Sequence[dict[str, str]]) -> None:
 
 @contextmanager
 def _changing(root: Path, hook: Path) -> Iterator[None]:
-    """One at a time changes hooks; what the disk refuses is a GuardError."""
+    """Hold the lock for changing hooks. Turns OSError into GuardError."""
     lock = exclusive(str(root / "guard.lock"), _LOCKING, "a pre-commit guard") if root.is_dir() else nullcontext()
     with lock:
         try:

@@ -1,8 +1,8 @@
-"""The text of the guard: one file that is a shell script to git and a program to Python, the same under every name.
+"""The text of the guard: one file that is both a shell script and a Python program, the same under every name.
 
-The shell part looks for a Python and starts it without its site packages, which takes half the time and keeps out
-whatever a work tree or an environment would slip in. A checksum tells whether somebody has changed the file, and a
-number which rules it holds.
+The shell part finds a Python and starts it without site packages (``-I -S``): that halves its start, and nothing from
+the work tree or the environment is imported. A checksum shows whether somebody has changed the file, and a number gives
+the version of its rules.
 """
 
 import ast
@@ -22,10 +22,11 @@ from transcript_mcp.mail.claims.guard_hook import EARLIER
 __all__ = ["HEAD_LENGTH", "RULES", "ChangedGuardError", "Guard", "parse", "render", "rules"]
 
 RULES: Final = 2
-"""The version of the rules that ``render`` puts into a guard. Raise it with whatever changes what a guard lets pass:
-in ``patterns``, ``guard_hub`` or ``guard_hook``, or in the names under which it is installed."""
+"""The version of the rules in a rendered guard. Raise it with every change to what a guard lets pass: in ``patterns``,
+``guard_hub`` or ``guard_hook``, or in the names under which it is installed.
+"""
 HEAD_LENGTH: Final = 500
-"""So many characters of a guard's text are enough for ``rules``."""
+"""Characters of a guard's text that are enough for ``rules``."""
 
 _MARK: Final = "# agent-mail-guard sha256="
 _SETTINGS: Final = "GUARDED = "
@@ -46,19 +47,19 @@ exit 0
 
 
 class ChangedGuardError(ValueError):
-    """The file is a guard that somebody has changed."""
+    """The file is a guard, but was changed by somebody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What a guard's text holds: the version of its rules, and the projects that it is for."""
+    """The contents of a guard: the version of its rules, and its projects."""
 
     rules: int
     guarded: list[dict[str, str]]
 
 
 def render(guarded: Sequence[Mapping[str, str]]) -> str:
-    """The hook's text for these projects; ``parse`` gives them back."""
+    """The hook's text for these projects; the inverse of ``parse``."""
     body = "\n".join(
         [
             f"{_RULES}{RULES}",
@@ -74,10 +75,7 @@ def render(guarded: Sequence[Mapping[str, str]]) -> str:
 
 
 def parse(text: str) -> Guard | None:
-    """The guard with this text; None when the text is somebody else's.
-
-    Raises ChangedGuardError.
-    """
+    """The guard in a text; None for a foreign hook. Raises ChangedGuardError."""
     mark, _, body = text.removeprefix(_HEAD).partition("\n")
     if not (text.startswith(_HEAD) and mark.startswith(_MARK)):
         if _MARK in text:
@@ -91,9 +89,9 @@ def parse(text: str) -> Guard | None:
 
 
 def rules(head: str) -> int | None:
-    """The version of the rules of a guard with this beginning, whether or not somebody has changed it.
+    """The version of the rules of a guard that begins with ``head``, even if somebody has changed it.
 
-    1 for those of a time when they did not say so; None when the text is somebody else's.
+    1 for guards without a version; None for a foreign hook.
     """
     if not head.startswith(f"{_HEAD}{_MARK}"):
         return None
@@ -107,9 +105,9 @@ def _digest(body: str) -> str:
 
 
 def _pythons() -> list[str]:
-    """The Python that runs this, without its virtual environment, as long as it is there; else what the path has.
+    """The commands to try: the interpreter that runs this, without its virtual environment, then ``python3``.
 
-    What the path has may be a script that looks for a Python, and takes longer than the whole guard.
+    ``python3`` on the path may be a shim (pyenv, asdf) that takes longer than the whole guard.
     """
     own = os.path.realpath(sys.executable)
     is_usable = Path(own).name.startswith("python") and own.isprintable() and "\\" not in own
@@ -117,6 +115,8 @@ def _pythons() -> list[str]:
 
 
 def _source(module: ModuleType) -> str:
-    """A module's text without what stands at the top of the file, or beside it in the file."""
+    """A module's source without imports of our own modules, whose source is in the same file, and of __future__, which
+    is at its top.
+    """
     lines = Path(str(module.__file__)).read_text(encoding="utf-8").split("\n")
     return "\n".join(line for line in lines if line != _FUTURE and not line.startswith(_OWN_IMPORT))

@@ -1,17 +1,16 @@
-"""The guard as it runs in a code repository: no commit into what another agent has claimed for itself.
+"""The guard hook: blocks commits that change files which another agent has claimed exclusively.
 
 ``guard_file`` puts this source and that of ``patterns`` into one file, which git runs under several names: merges and
-``git am`` run ``pre-merge-commit`` and ``pre-applypatch`` in place of ``pre-commit``, and a rebase asks nobody before
-it is done (``post-rewrite``). It runs without this product, also while no
-server is up: standard library only, nothing newer than Python 3.9. It reads the claims from the mail store's database
-and creates nothing there; where it cannot, it asks a hub (``guard_hub``). Whatever is wrong with the store, the hub or
-the guard itself does not keep anybody from a commit; it is said on stderr.
+``git am`` run ``pre-merge-commit`` and ``pre-applypatch`` instead of ``pre-commit``, and a rebase runs no hook before
+it is done (``post-rewrite``). It runs without this product and without a server, so it uses the standard library only,
+and nothing newer than Python 3.9. It reads the claims from the mail store's database, read-only, or asks a hub
+(``guard_hub``). Problems with the store, the hub or the guard itself never block a commit; they are reported on stderr.
 
-Whose claims are one's own is told by the name alone: in a project a name means one agent, at home there or a guest.
-What a merge brings in as it was committed elsewhere is not looked at again.
+Own claims are recognised by name alone: in a project a name means one agent or guest. Changes that a merge takes over
+unchanged from another parent were checked when they were committed, and are not checked again.
 """
 
-# Importing pathlib would take a tenth of the guard's time.
+# No pathlib: importing it would take a tenth of the guard's time.
 # ruff: noqa: PTH100, PTH109, PTH110, PTH116, PTH118, PTH119, PTH120, PTH123
 from __future__ import annotations
 
@@ -30,21 +29,21 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Guarded: TypeAlias = Mapping[str, str]
-    """A project that is guarded here: ``database``, ``log`` and ``key``; ``repository`` (its common git folder) where
-    the hook serves several, else empty; ``below`` is the project's folder in the work tree, ``above`` the work tree's
-    in the project's folder, both empty when they are the same. Where a hub is asked, ``database`` is empty, ``hub`` is
-    its address, and ``token_file`` may be empty."""
+    """A guarded project: ``database``, ``log`` and ``key``. ``repository``: its common git folder if several
+    repositories share the hook, else empty. ``below``: the project's folder in the work tree; ``above``: the work
+    tree's in the project's folder; both empty when they are the same. If a hub is asked, ``database`` is empty, ``hub``
+    is its address, and ``token_file`` may be empty."""
 
     Held: TypeAlias = tuple[str, str, str, float]
     """A claim: holder, pattern, reason, until when."""
 
     Met: TypeAlias = list[tuple[str, Held]]
-    """Paths that are changed, each with a claim on it."""
+    """Changed paths, each with a claim on it."""
 
 __all__ = ["EARLIER", "held_by_others", "main", "own_name"]
 
 EARLIER = ".before-agent-mail"
-"""Behind a hook's name: the hook of somebody else that was there before."""
+"""The suffix of an earlier hook that the guard has replaced."""
 _RUNNING = "AGENT_MAIL_GUARD_RUNNING"
 _BYPASS = "AGENT_MAIL_BYPASS"
 _MERGE = "pre-merge-commit"
@@ -61,14 +60,14 @@ _CLAIMS = (
 
 
 def main(guarded: Iterable[Guarded], arguments: list[str]) -> int:
-    """What the hook says to git: 0 lets the change pass. The hook that was there before runs first."""
+    """The exit status for git: 0 lets the change pass. The earlier hook runs first."""
     hook = os.path.abspath(arguments[0])
-    if hook in os.environ.get(_RUNNING, "").split("\n"):  # the earlier hook has called this one
+    if hook in os.environ.get(_RUNNING, "").split("\n"):  # the earlier hook calls this one: avoid a loop
         return 0
     name = os.path.basename(hook)
     rewritten = sys.stdin.buffer.read() if name == _AFTER else None
     status = _earlier(hook, arguments[1:], rewritten)
-    if status or (name == _AFTER and arguments[1:] != ["rebase"]):  # `pre-commit` has seen what was amended
+    if status or (name == _AFTER and arguments[1:] != ["rebase"]):  # `pre-commit` has checked an amended commit
         return status
     me = own_name()
     blocked = False
@@ -78,7 +77,7 @@ def main(guarded: Iterable[Guarded], arguments: list[str]) -> int:
             continue
         try:
             blocked = _is_blocked(project, me, name, rewritten or b"") or blocked
-        except Exception as error:  # noqa: BLE001 - the guard must never be what keeps people from working
+        except Exception as error:  # noqa: BLE001 - a broken guard must never stop people from working
             where = project["database"] or project["hub"]
             told = getattr(error, "told", (f"{type(error).__name__}: {error} ({where})", ""))  # a hub's has a hint
             _say(
@@ -90,28 +89,28 @@ def main(guarded: Iterable[Guarded], arguments: list[str]) -> int:
 
 
 def own_name() -> str:
-    """As whom somebody commits: AGENT_NAME, else git's author. Only to `pre-commit` does git name the author itself."""
+    """The committer's name: AGENT_NAME, else git's author. Git sets GIT_AUTHOR_NAME only for `pre-commit`."""
     name = _kept(os.environ.get("AGENT_NAME", "")) or _kept(os.environ.get("GIT_AUTHOR_NAME", ""))
     if name:
         return name
     try:
         return _kept(_git("var", "GIT_AUTHOR_IDENT").rpartition(" <")[0])
-    except OSError:  # git knows nobody
+    except OSError:  # git has no author configured
         return ""
 
 
 def _kept(name: str) -> str:
-    """A name as the server keeps names: composed characters, no spaces around, nothing that is no text."""
+    """A name normalised as by the server: NFC, no spaces around it, no lone surrogates."""
     if name.isascii():
         return name.strip()
-    import unicodedata  # most names need none, and the guard is in a hurry
+    import unicodedata  # rarely needed, and imports cost time
 
     text = name.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return unicodedata.normalize("NFC", text.strip())
 
 
 def _earlier(hook: str, arguments: list[str], given: bytes | None) -> int:
-    """What the earlier hook says; ``given`` is what it reads, None to let it read what this one was given."""
+    """The exit status of the earlier hook. ``given``: its stdin, None to inherit ours."""
     path = f"{hook}{EARLIER}"
     command = [path]
     if not os.access(path, os.X_OK):
@@ -123,7 +122,7 @@ def _earlier(hook: str, arguments: list[str], given: bytes | None) -> int:
     try:
         return subprocess.run([*command, *arguments], env=environment, input=given, check=False).returncode
     except OSError as error:
-        if error.errno == errno.ENOEXEC:  # no #! line: git, too, leaves it to the shell
+        if error.errno == errno.ENOEXEC:  # no #! line: run by the shell, as git does
             return subprocess.run(["sh", path, *arguments], env=environment, input=given, check=False).returncode
         sys.stderr.write(f"{path}: {error.strerror}\n")
         return 1
@@ -138,7 +137,7 @@ def _is_blocked(project: Guarded, me: str, name: str, rewritten: bytes) -> bool:
     common, merging, rebasing = _git("rev-parse", *wanted).split("\n")[:3]
     if _is_of_another(project, common):
         return False
-    if name == _PATCH and os.path.exists(rebasing):  # told of when it is done, as in any other rebase
+    if name == _PATCH and os.path.exists(rebasing):  # a rebase, which post-rewrite checks
         return False
     paths = _in_project(project, _brought(rewritten) if name == _AFTER else _touched(merging))
     met = [(paths[there], held[here]) for there, here in covered([claim[1] for claim in held], paths)]
@@ -153,7 +152,7 @@ def _is_blocked(project: Guarded, me: str, name: str, rewritten: bytes) -> bool:
 
 
 def _is_of_another(project: Guarded, common: str) -> bool:
-    """True for a project of another repository that has its hooks in the same folder."""
+    """True for a project of another repository that shares the hooks folder."""
     return bool(project["repository"]) and os.path.realpath(common) != project["repository"]
 
 
@@ -164,15 +163,15 @@ def _held(project: Guarded, now: float, me: str) -> list[Held]:
     if "hub" not in project:
         return held_by_others(project["database"], (project["key"], now, me))
     if project["repository"] and _is_of_another(project, _git("rev-parse", "--git-common-dir").rstrip("\n")):
-        return []  # its hub is asked by its own commits alone
+        return []  # only commits of its own repository ask its hub
     return asked(project["hub"], project["key"], me, project["token_file"])[1]
 
 
 def held_by_others(database: str, bound: tuple[str, float, str]) -> list[Held]:
     """Other agents' active exclusive claims.
 
-    A database in WAL mode lacks the files beside it while nobody has it open, and whoever opens it as usual makes them
-    anew. So it is read as a file that does not change then, and once more when it did.
+    While nobody has a WAL database open, its -wal and -shm files do not exist, and opening it normally would create
+    them. So it is then opened as ``immutable``, and read again if it has changed meanwhile.
     """
     import sqlite3
 
@@ -183,7 +182,7 @@ def held_by_others(database: str, bound: tuple[str, float, str]) -> list[Held]:
             rows = _rows(database, bound, in_use=bool(before[1]))
         except (sqlite3.Error, OSError) as error:
             failure = error
-            time.sleep(_PAUSE)  # somebody may just be opening or closing it
+            time.sleep(_PAUSE)  # another process may be opening or closing it right now
             continue
         if before[1] or _state(database) == before:
             return rows
@@ -191,7 +190,7 @@ def held_by_others(database: str, bound: tuple[str, float, str]) -> list[Held]:
 
 
 def _state(database: str) -> tuple[tuple[int, int, int], int]:
-    """What tells one content of the database from another, and the size of what is not yet in it."""
+    """The stamp of the database file, and the size of its write-ahead log."""
     found = os.stat(database)
     try:
         waiting = os.stat(f"{database}-wal").st_size
@@ -220,19 +219,20 @@ def _rows(database: str, bound: tuple[str, float, str], *, in_use: bool) -> list
 def _touched(merging: str) -> list[str]:
     """The paths that the commit changes, adds or removes.
 
-    In a merge only those that differ from every parent: the others were committed by whoever had them.
+    In a merge only those that differ from every parent: others were checked when they were committed.
     """
     try:
         paths = _changed("diff-index", "HEAD")
     except OSError:
-        paths = _changed("diff")  # the first commit; plumbing has no word for what it is compared with
+        paths = _changed("diff")  # the first commit: diff-index has nothing to compare with, --cached diff does
     for parent in _merged(merging):
         paths = sorted({*paths}.intersection(_changed("diff-index", parent)))
     return paths
 
 
 def _merged(merging: str) -> list[str]:
-    """The commits that a merge joins to this one; they are not written down yet when `pre-merge-commit` runs."""
+    """The other parents of a merge. When `pre-merge-commit` runs, MERGE_HEAD may not exist yet; then git names them in
+    GITHEAD_* variables."""
     if not os.path.exists(merging):
         return [name[len("GITHEAD_") :] for name in os.environ if name.startswith("GITHEAD_")]
     with open(merging, encoding="ascii") as parents:
@@ -248,7 +248,7 @@ def _brought(rewritten: bytes) -> list[str]:
 
 
 def _in_project(project: Guarded, paths: list[str]) -> list[str]:
-    """Those of the paths that lie in the project, as the project has them."""
+    """The paths inside the project, relative to the project."""
     below, above = project["below"], project["above"]
     if below:
         return [path[len(below) + 1 :] for path in paths if path.startswith(f"{below}/")]
@@ -256,7 +256,7 @@ def _in_project(project: Guarded, paths: list[str]) -> list[str]:
 
 
 def _changed(command: str, *revision: str) -> list[str]:
-    # Both sides of a rename; submodules, whatever the configuration says; not what is only intended to be added.
+    # Both sides of a rename; submodules, whatever the configuration says; no entries of `git add --intent-to-add`.
     options = ("--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "--ita-invisible-in-index", "-z")
     return [path for path in _git(command, *options, *revision, "--").split("\0") if path]
 
@@ -315,7 +315,7 @@ def _listed(met: Met) -> list[str]:
 
 
 def _identity(me: str, holder: str, again: str) -> tuple[str, str]:
-    """As whom somebody commits; who has not said it is told how, because the claims may be their own."""
+    """The committer's name, and how to set it if it is not set: the claims may be their own."""
     name = _plain(me)
     if _kept(os.environ.get("AGENT_NAME", "")):
         return f"You commit as {name}.", f"你的身份：{name}。"
@@ -348,7 +348,7 @@ def _log(project: Guarded, me: str, now: float, met: Met) -> None:
 
 
 def _plain(text: str) -> str:
-    """Without what would steer a terminal."""
+    """The text without terminal control characters."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 

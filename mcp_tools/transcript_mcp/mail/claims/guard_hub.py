@@ -1,9 +1,9 @@
-"""How the guard asks a hub for the claims: where mail lies on a server, or on another machine.
+"""How the guard asks a hub for claims, where the database is on a server or another machine.
 
-``guard_file`` puts this source only into hooks that ask a hub, since Python reads a hook's text anew at every commit.
-Standard library only, nothing newer than Python 3.9. The time limit is for all of a request. Looking up a name cannot
-be interrupted, so a thread asks, and the guard does not wait for it any longer than that. What a hub answers is read
-up to a size, and a redirect is not followed: the token is for this address.
+``guard_file`` puts this source only into hooks that ask a hub, because Python compiles the whole hook at every commit.
+Standard library only, and nothing newer than Python 3.9. The time limit covers the whole request; a DNS lookup cannot
+be interrupted, so a thread makes the request and is not waited for any longer. Answers have a size limit. Redirects are
+not followed, because the token is for this address only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector, Request
 
     Words: TypeAlias = tuple[str, str]
-    """The same in English and in Chinese."""
+    """The same text in English and Chinese."""
 
 __all__ = ["UnaskedError", "asked", "time_limit"]
 
@@ -34,7 +34,7 @@ _AGAIN = "nanobot-transcript mail guard install --hub URL"
 class UnaskedError(Exception):
     """A hub could not be asked: ``why``, and what to do (``advice``), without full stops.
 
-    ``code`` is that of the hub's own error, if any. ``of_all`` is False when the hub may answer about other projects.
+    ``code``: that of the hub's own error, if any. ``of_all`` is False when it may still answer about other projects.
     """
 
     def __init__(self, why: Words, advice: Words, *, code: str = "", of_all: bool = True) -> None:
@@ -51,7 +51,7 @@ class UnaskedError(Exception):
 
 
 def asked(hub: str, key: str, me: str, token_file: str = "") -> tuple[str, list[tuple[str, str, str, float]]]:
-    """The project's key at the hub, and other agents' active exclusive claims: holder, pattern, reason, until when.
+    """The project's key at the hub, and other agents' active exclusive claims: holder, pattern, reason, expiry.
 
     Raises UnaskedError.
     """
@@ -104,7 +104,7 @@ def _no_token(place: str, why: str) -> UnaskedError:
 
 
 def time_limit() -> float:
-    """Seconds for all of a request."""
+    """Seconds for the whole request."""
     try:
         given = float(os.environ.get(_TIME, ""))
     except ValueError:
@@ -127,7 +127,7 @@ def _request(hub: str, key: str, me: str, token: str) -> Request:
 
 
 def _opener(hub: str) -> OpenerDirector:
-    """Opens addresses of HTTP and nothing else, and gives every answer as it is."""
+    """Opens HTTP addresses only (no file: or ftp:), without redirects and without raising for error statuses."""
     from urllib import parse, request
 
     opener, address = request.OpenerDirector(), parse.urlsplit(hub)
@@ -135,7 +135,7 @@ def _opener(hub: str) -> OpenerDirector:
     opener.add_handler(request.HTTPHandler())
     if address.scheme == "https" or not is_here:
         opener.add_handler(request.HTTPSHandler())
-    if not is_here:  # no proxy of the environment leads to this machine
+    if not is_here:  # a proxy cannot reach a loopback address of this machine
         opener.add_handler(request.ProxyHandler())
     return opener
 
@@ -149,7 +149,7 @@ def _exchanged(opener: OpenerDirector, request: Request, seconds: float) -> tupl
     try:
         with opener.open(request, timeout=seconds) as answer:
             return answer.status, answer.read(_MOST_BYTES + 1)
-    except Exception as error:  # noqa: BLE001 - told by whoever waits, if anybody does
+    except Exception as error:  # noqa: BLE001 - reported by the waiting thread, if it still waits
         return error
 
 
@@ -173,7 +173,7 @@ def _claims(hub: str, body: bytes) -> tuple[str, list[tuple[str, str, str, float
 
 
 def _claim(given: Any) -> tuple[str, str, str, float]:
-    """Raises ValueError, TypeError or KeyError for what is no claim."""
+    """A claim in the hub's answer. Raises ValueError, TypeError or KeyError for anything else."""
     agent, path, reason, until = given["agent"], given["path"], given["reason"], given["expires_ts"]
     if not all(isinstance(each, str) for each in (agent, path, reason)) or not 0 <= until <= _LAST_SECOND:
         raise ValueError("no claim")
@@ -184,7 +184,7 @@ def _claim(given: Any) -> tuple[str, str, str, float]:
 
 
 def _printable(words: Words) -> Words:
-    """Without what would steer a terminal, and without full stops at the end."""
+    """The texts without terminal control characters and without full stops at the end."""
     english, chinese = ("".join(each if each.isprintable() else "?" for each in text).rstrip(".。 ") for text in words)
     return english, chinese
 
@@ -192,8 +192,9 @@ def _printable(words: Words) -> Words:
 def _unanswered(hub: str, error: Exception, seconds: float) -> UnaskedError:
     from http.client import HTTPException
 
-    reason: Any = getattr(error, "reason", error)  # urllib wraps what went wrong
-    if isinstance(reason, TimeoutError) or type(reason).__name__ == "timeout":  # Python 3.9's own
+    reason: Any = getattr(error, "reason", error)  # urllib wraps the cause
+    # In Python 3.9, socket.timeout is no TimeoutError.
+    if isinstance(reason, TimeoutError) or type(reason).__name__ == "timeout":
         return UnaskedError(
             (f"the hub at {hub} did not answer within {seconds:g} s", f"{hub} 的 hub 在 {seconds:g} 秒内没有应答"),
             (

@@ -1,8 +1,7 @@
-"""Where guards stand, so that outdated ones can be named: ``guards.json`` in the mail store.
+"""The list of installed guards, ``guards.json`` in the mail store, for finding outdated ones.
 
-A guard holds the code that it was installed with, and asks where it was told to, until somebody installs it again. What
-an earlier version installed was not noted; it is looked for where most are, among the hooks of the project's own
-repository.
+A guard contains the code and the address that it was installed with, until it is installed again. Earlier versions kept
+no list; their guards are searched in the usual place, the hooks of the project's own repository.
 """
 
 import json
@@ -25,7 +24,7 @@ _USUAL: Final = ".git/hooks/pre-commit"
 
 @dataclass(frozen=True, slots=True)
 class GuardPlace:
-    """A guard that was installed: the path of its hook ``pre-commit``, its work tree, the keys of its projects."""
+    """An installed guard: the path of its hook ``pre-commit``, its work tree, and the keys of its projects."""
 
     hook: str
     work_tree: str
@@ -34,9 +33,9 @@ class GuardPlace:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A guard whose rules are older than those of this version, or that reads a database which mail has left.
+    """A guard with older rules than this version's, or one that reads a database which is not in use any more.
 
-    ``project`` is one of those that it guards, ``hub`` the one that it asks about it, empty for none.
+    ``project``: one of its projects. ``hub``: the one that it asks about it, empty for none.
     """
 
     hook: str
@@ -55,26 +54,26 @@ class Outdated:
 
     @property
     def command(self) -> str:
-        """What renews it, on the command line."""
+        """The command that updates it."""
         key, tree = shlex.quote(self.project), shlex.quote(self.work_tree)
         hub = f" --hub {shlex.quote(self.hub)}" if self.hub else ""
         return f"cd {tree} && nanobot-transcript mail guard install --project {key}{hub}"
 
     @property
     def call(self) -> str:
-        """What renews it, as a tool is called."""
+        """The tool call that updates it."""
         arguments = {"project_key": self.project, "code_repo_path": self.work_tree}
         return f"install_precommit_guard {json.dumps(arguments, ensure_ascii=False)}"
 
 
 def note(store: MailStore, standing: GuardPlace) -> None:
-    """Note a guard that was installed; those whose hook is gone are forgotten. Raises OSError."""
+    """Add an installed guard to the list, and drop those whose hook is gone. Raises OSError."""
     others = (each for each in _noted(store) if each.hook != standing.hook and os.path.lexists(each.hook))
     _write(store, [*others, standing])
 
 
 def forget(store: MailStore, hook: str) -> None:
-    """Note that a guard was taken out. Raises OSError."""
+    """Remove a guard from the list. Raises OSError."""
     known = _noted(store)
     left = [each for each in known if each.hook != hook]
     if len(left) < len(known):
@@ -82,19 +81,19 @@ def forget(store: MailStore, hook: str) -> None:
 
 
 def is_of(entry: Mapping[str, str], store: MailStore) -> bool:
-    """True when a guard's project reads this store's database, or asks a hub, wherever that has its mail."""
+    """True when an entry reads this store's database, or asks a hub, whatever store that has."""
     return "hub" in entry or entry["database"] == str(store.root.expanduser().resolve() / store.database.name)
 
 
 def outdated(store: MailStore, keys: Iterable[str], *, elsewhere: bool = False, in_file: bool = True) -> list[Outdated]:
-    """The guards of these projects whose rules are older than those of this version.
+    """The guards of these projects whose rules are older than this version's.
 
-    With ``elsewhere`` also those that ask a hub about other projects; unless the mail is ``in_file``, also those that
-    still read the file. Never raises OSError.
+    With ``elsewhere`` also those that ask a hub about other projects. Unless mail is ``in_file``, also those that still
+    read a file. Never raises OSError.
     """
     wanted = set(keys)
     noted = (each for each in _noted(store) if elsewhere or wanted.intersection(each.projects))
-    # Where the two are one hook, what was noted says which work tree it is.
+    # If both name the same hook, the list's entry wins, because it knows the work tree.
     standing = {os.path.realpath(each.hook): each for each in (*_usual(wanted), *noted)}
     suspect = [each for each in standing.values() if not in_file or _has_old_rules(each.hook)]
 
@@ -136,17 +135,17 @@ def _noted(store: MailStore) -> list[GuardPlace]:
     try:
         found: Any = json.loads(_text(str(store.guards), _LARGEST))
         return [GuardPlace(str(each["hook"]), str(each["work_tree"]), list(each["projects"])) for each in found]
-    except (ValueError, TypeError, KeyError, RecursionError):  # none was noted, or somebody has changed the file
+    except (ValueError, TypeError, KeyError, RecursionError):  # no list yet, or a damaged one
         return []
 
 
 def _write(store: MailStore, standing: Iterable[GuardPlace]) -> None:
-    # No text of its own for what is no text: a path may hold any bytes.
+    # ASCII with escapes, because a path may contain any bytes (as lone surrogates).
     write_whole(str(store.guards), json.dumps([asdict(each) for each in standing]).encode("ascii"))
 
 
 def _text(path: str, most: int) -> str:
-    """The beginning of a file, empty when there is none; a pipe or a device does not hold anybody up."""
+    """The beginning of a file, empty when there is none. Does not block on a pipe or a device."""
     try:
         with os.fdopen(to_read(path), "rb") as file:
             return file.read(most).decode("utf-8", "surrogateescape")

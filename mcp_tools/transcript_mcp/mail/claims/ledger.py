@@ -1,7 +1,7 @@
-"""Claims: agents say which files they work on, for a time, and learn who else does.
+"""Claims: agents reserve files that they work on, for a time, and learn who else works there.
 
-Two claims meet when there is a path that both cover (see ``patterns``). Shared claims meet peacefully; an exclusive
-one conflicts with any claim of another agent that it meets. The transaction decides who comes first.
+Two claims overlap when both cover some path (see ``patterns``). Shared claims may overlap; an exclusive one conflicts
+with every overlapping claim of another agent. The order of transactions decides who comes first.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,13 +12,13 @@ from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.sql.contract import Database, Row, Sql
 from transcript_mcp.mail.agents import names, registry
 from transcript_mcp.mail.agents import registry as agents
-from transcript_mcp.mail.archive import jobs, records
+from transcript_mcp.mail.archive import jobs, json_files
 from transcript_mcp.mail.claims import checks
 from transcript_mcp.mail.claims.overlaps import meetings
 from transcript_mcp.mail.claims.values import Claimed, ClaimOptions, Conflict, Extended, FileClaim, Released
 from transcript_mcp.mail.messages.boxes import place_in_list
+from transcript_mcp.mail.one_line import amount
 from transcript_mcp.mail.store import Archive
-from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Agent, LetterPage, to_the_millisecond
 
 __all__ = ["ROWS", "Claims", "claim", "claim_file"]
@@ -39,7 +39,7 @@ _INSERT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What somebody wants to have, checked. ``key`` is the project's."""
+    """A checked request for claims. ``key``: the project's."""
 
     project_id: int
     key: str
@@ -52,8 +52,9 @@ class _Wish:
 
 
 class _Held(NamedTuple):
-    """An agent's active claims on the paths that were named, or all of them; the paths on which it has none; and the
-    claims on other paths, where some were named."""
+    """An agent's active claims on the given paths, or all; the given paths without a claim; and its claims on other
+    paths, if paths were given.
+    """
 
     rows: list[Row]
     missing: list[str]
@@ -61,9 +62,9 @@ class _Held(NamedTuple):
 
 
 class Claims:
-    """The claims of all projects in a mail database. For any process and any thread.
+    """The claims of all projects in a mail database. For any process and thread.
 
-    All calls raise StoreError kinds when the database cannot be read or written; then nothing was changed.
+    All methods raise StoreError when the database cannot be read or written; then nothing was changed.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float], options: ClaimOptions | None = None) -> None:
@@ -82,10 +83,10 @@ class Claims:
         exclusive: bool = True,
         reason: str = "",
     ) -> Claimed:
-        """Claim paths and patterns in a project: all of them, or none when any conflicts with another agent's claim.
+        """Claim paths and patterns in a project: all of them, or none if any conflicts with another agent's claim.
 
-        What the agent has claimed already is renewed: it is exclusive or shared as this call says, ends as it says or
-        later, and its reason stays unless one is given. Raises InvalidLetterError.
+        The agent's existing claims on them are renewed: they become exclusive or shared as given, end at the later of
+        both times, and keep their reason unless one is given. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
         listed, bound = checks.paths(paths, self.options), {"project": project_id, "now": now}
@@ -103,7 +104,7 @@ class Claims:
             now=now,
             expires_ts=to_the_millisecond(now + checks.ttl(ttl_seconds, self.options)),
         )
-        # Thousands of patterns take a while to compare: not while everybody else waits for the transaction's end.
+        # Compared before the transaction: thousands of patterns take a while, in which nobody else could write.
         refused = _refused(known, wish)
         if refused is not None:
             self._database.write(lambda db: agents.touch(db, agent.id, now))
@@ -114,9 +115,9 @@ class Claims:
     def renew(
         self, project_id: int, agent: Agent, paths: Sequence[str] | None = None, ttl_seconds: float | None = None
     ) -> Extended:
-        """Let the agent's active claims on these paths, or all it has in the project, last ``ttl_seconds`` from now on.
+        """Extend the agent's active claims on these paths, or all in the project, to ``ttl_seconds`` from now.
 
-        None becomes shorter. A claim that has run out is not renewed: somebody else may work there by now. Raises
+        No claim becomes shorter. Expired claims are not renewed: somebody else may work there by now. Raises
         InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
@@ -142,10 +143,10 @@ class Claims:
         by_person: bool = False,
         only: Sequence[FileClaim] | None = None,
     ) -> Released:
-        """Give back the agent's claims on these paths, written as they were claimed, or all it has in the project.
+        """Release the agent's claims on these paths, given as they were claimed, or all in the project.
 
-        With ``only`` none but those, whatever the agent has claimed since. When a person does it, it does not count as
-        the agent's activity, and the archive's history says so. Raises InvalidLetterError.
+        With ``only``, just these claims, whatever the agent has claimed since. With ``by_person`` it does not count as
+        the agent's activity, and the archive's history names the person. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
         wanted = None if paths is None else checks.paths(paths, self.options)
@@ -167,14 +168,14 @@ class Claims:
     def held(
         self, project_id: int, agent: Agent, paths: Sequence[str] | None = None
     ) -> tuple[list[FileClaim], Sequence[str]]:
-        """What ``release`` would give back, and the paths that the agent has no claim on. Raises InvalidLetterError."""
+        """The claims that ``release`` would release, and the paths without a claim. Raises InvalidLetterError."""
         wanted = None if paths is None else checks.paths(paths, self.options)
         none = _Held([], list(wanted or ()), [])
         held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
         return [claim(row) for row in held.rows], held.missing
 
     def of_others(self, project_id: int, name: str) -> list[FileClaim]:
-        """The active exclusive claims in a project but for those of the agent ``name``, the oldest first."""
+        """The active exclusive claims in a project, except those of the agent ``name``, the oldest first."""
         sql = (
             f"{ROWS} WHERE claims.project_id = :project AND {_ACTIVE} AND claims.agent_name <> :name ORDER BY claims.id"
         )
@@ -193,7 +194,7 @@ class Claims:
     ) -> LetterPage[FileClaim]:
         """Claims of a project, an agent, both or all, the newest first.
 
-        ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+        ``before``: the position from an earlier page. Raises InvalidLetterError for anything else.
         """
         listed = (
             "(:project IS NULL OR claims.project_id = :project) AND (:agent IS NULL OR claims.agent_id = :agent)"
@@ -218,7 +219,7 @@ class Claims:
         return self._database.read(work, LetterPage())
 
     def _claim(self, db: Sql, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
-        """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
+        """``compared``: claims (id, exclusive) that are known not to conflict."""
         agents.touch(db, wish.agent.id, wish.now)
         active = db.execute(_HELD, {"project": wish.project_id, "now": wish.now}).fetchall()
         refused = _refused([row for row in active if (row["id"], row["exclusive"]) not in compared], wish)
@@ -247,7 +248,7 @@ class Claims:
         now: float,
         others: Mapping[str, str] | None = None,
     ) -> int | None:
-        """The job that writes these claims' files, as they are now, and ``others``."""
+        """Enqueue a job that writes the files of these claims, in their current state, and ``others``."""
         if not rows:
             return None
         files: dict[str, str] = dict(others or {})
@@ -272,7 +273,7 @@ def _held(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, 
 
 
 def _grant(db: Sql, path: str, same: Sequence[Row], wish: _Wish) -> int:
-    """``same`` are the active claims on this very path."""
+    """``same``: the active claims on exactly this path."""
     own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
     if own is not None:
         db.execute(
@@ -287,7 +288,7 @@ def _grant(db: Sql, path: str, same: Sequence[Row], wish: _Wish) -> int:
 
 
 def _refused(held: Sequence[Row], wish: _Wish) -> Claimed | None:
-    """The answer when some of what is held is in the way; None when nothing is. Raises InvalidLetterError."""
+    """The answer with conflicts; None when there are none. Raises InvalidLetterError."""
     others = [row for row in held if row["agent_id"] != wish.agent.id and (wish.exclusive or row["exclusive"])]
     met = meetings(wish.patterns, [row["path"] for row in others])
     if met.found:
@@ -334,7 +335,7 @@ ROWS: Final = (
     " JOIN projects AS here ON here.id = claims.project_id"
     " JOIN agents ON agents.id = claims.agent_id JOIN projects AS there ON there.id = agents.project_id"
 )
-"""What ``claim`` and ``claim_file`` need."""
+"""The rows that ``claim`` and ``claim_file`` take."""
 
 
 def claim(row: Row) -> FileClaim:
@@ -354,5 +355,5 @@ def claim(row: Row) -> FileClaim:
 
 
 def claim_file(row: Row) -> tuple[str, str]:
-    """Path and text of the file that says how the claim of a row stands. Several claims may have the same path."""
-    return Archive.claim(row["path"], row["agent_name"] if row["beside"] else None), records.claim(claim(row))
+    """Path and text of the file for the claim of a row. Several claims may have the same path."""
+    return Archive.claim(row["path"], row["agent_name"] if row["beside"] else None), json_files.claim(claim(row))

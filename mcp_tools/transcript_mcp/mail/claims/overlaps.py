@@ -1,7 +1,7 @@
-"""Which of many held patterns a call's patterns meet, without comparing each with each.
+"""Finds overlaps between many patterns without comparing every pair.
 
-Two patterns meet only when what all their paths begin with fits together, and when the names at the end do, where both
-say how those begin and end. Patterns are in buckets by these literal texts; ``patterns`` decides about what is left.
+Two patterns can only overlap if the literal beginnings of their paths agree, and so do the literal beginnings and ends
+of their last names. Patterns are put into buckets by these texts; ``patterns.overlap`` decides about the rest.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from transcript_mcp.mail.claims import patterns
 __all__ = ["Meetings", "meetings"]
 
 _MOST_WORK: Final = 10_000_000
-"""Steps of comparing, a few seconds in the worst case."""
+"""Steps of comparisons: a few seconds in the worst case."""
 _EACH: Final = 20
 _PLAIN_IS_CHEAPER: Final = 8
 
@@ -24,9 +24,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Meetings:
-    """Which wanted pattern meets which held one, as places in the two lists, in their order.
+    """Pairs of a wanted and a held pattern that overlap, as indexes into the two lists, in order.
 
-    Without ``complete`` it would have taken too long: only some of the pairs that might meet were looked at.
+    Without ``complete``, comparing all would have taken too long, and only some pairs were compared.
     """
 
     found: Sequence[tuple[int, int]]
@@ -34,7 +34,7 @@ class Meetings:
 
 
 class _Ends(NamedTuple):
-    """What every path that a pattern covers begins with, and what its last name begins and ends with; may be empty."""
+    """The literal beginning of all paths that a pattern covers, and the literal beginning and end of the last name."""
 
     start: str
     head: str
@@ -42,7 +42,7 @@ class _Ends(NamedTuple):
 
 
 def meetings(wanted: Sequence[str], held: Sequence[str]) -> Meetings:
-    """Patterns as ``patterns.normalised`` gives them."""
+    """The overlaps of normalised patterns."""
     buckets: _Beginnings[_Beginnings[list[tuple[int, str]]]] = _Beginnings()
     for there, pattern in enumerate(held):
         ends = _ends(pattern)
@@ -68,19 +68,19 @@ def _is_wild(pattern: str) -> bool:
 
 
 def _met(pairs: list[tuple[int, int]], wanted: Sequence[str], held: Sequence[str]) -> list[tuple[int, int]]:
-    pairs.sort()  # one held pattern after the other: each is parsed once
+    pairs.sort()  # by held pattern, so that each is parsed once by the cached parser
     return sorted((here, there) for there, here in pairs if _meet(wanted[here], held[there]))
 
 
 def _meet(wanted: str, held: str) -> bool:
     try:
         return patterns.overlap(wanted, held)
-    except ValueError:  # kept by an earlier version, such as `~/x`: it ends one day, and stops nobody until then
+    except ValueError:  # stored by an earlier version, such as `~/x`: only conflicts with itself until it expires
         return wanted == held
 
 
 class _Beginnings(Generic[_T]):
-    """Values by text, found by texts of which one begins with the other."""
+    """Values by text, found by any text that is a prefix of theirs or begins with theirs."""
 
     def __init__(self) -> None:
         self._values: dict[str, _T] = {}

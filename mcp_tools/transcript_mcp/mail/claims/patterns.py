@@ -1,4 +1,4 @@
-"""Patterns of files: what a claim covers. The one matcher, of the server and of the pre-commit guard.
+"""Patterns of files: what a claim covers. The same matcher serves the server and the pre-commit guard.
 
 Paths and patterns are relative to the project's folder, with ``/``, case-sensitive.
 
@@ -9,8 +9,8 @@ Paths and patterns are relative to the project's folder, with ``/``, case-sensit
 - ``.`` is the whole project.
 - An accented letter is the same whether it is written as one character or as two (NFC).
 
-The guard's hook holds this file's source and runs on whatever Python a machine has: standard library only, and
-nothing newer than Python 3.9. Work is bounded by the product of the lengths, whatever the pattern.
+The guard's hook contains this source and runs on any Python: standard library only, and nothing newer than Python 3.9.
+The time is bounded by the product of the lengths, whatever the pattern.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, TypeAlias
 
-    # A parsed pattern holds ``_STAR`` and names; a name is a text, or all its readings; a reading holds ``_STAR`` and
-    # characters; a character is the ranges (first, last) that it may be of.
+    # A parsed pattern is a sequence of names and ``_STAR``; a name is a text or its readings; a reading is a sequence
+    # of characters and ``_STAR``; a character is a set of ranges (first, last).
     Character: TypeAlias = tuple[tuple[int, int], ...]
     Reading: TypeAlias = tuple[Character | None, ...]
     Name: TypeAlias = str | tuple[Reading, ...]
@@ -46,23 +46,23 @@ _FILES = frozenset(
     .gitignore .gitkeep .gitmodules .mailmap .npmignore .npmrc .nvmrc .prettierignore .prettierrc .pylintrc
     """.split()  # noqa: SIM905 - a list of words is read more easily so
 )
-"""Names without an extension that are hardly ever a folder's."""
+"""Names without an extension that usually are files."""
 _STAR = None  # among characters: any text; among names: any number of folders
 
 
 def overlap(a: str, b: str) -> bool:
-    """True when there is a path that both patterns cover. Raises ValueError for what is no pattern.
+    """True when some path is covered by both patterns. Raises ValueError for an invalid pattern.
 
     >>> overlap("app/*.py", "app/m*"), overlap("app/*.py", "app/api/x.py"), overlap("app", "**/x.py")
     (True, False, True)
     """
     (start, names), (other_start, other_names) = _parsed(a), _parsed(b)
-    could = start.startswith(other_start) or other_start.startswith(start)  # most pairs end with this look
+    could = start.startswith(other_start) or other_start.startswith(start)  # excludes most pairs quickly
     return could and _meet(names, other_names, _names_meet)
 
 
 def matches(pattern: str, path: str) -> bool:
-    """True when the pattern covers this one path, taken as it is. Raises ValueError for what is no pattern.
+    """True when the pattern covers this literal path. Raises ValueError for an invalid pattern.
 
     >>> matches("src", "src/a/b.py"), matches("src/*", "src/a/b.py"), matches("src/**", "src/a/b.py")
     (True, False, True)
@@ -73,9 +73,9 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def covered(patterns: Sequence[str], paths: Sequence[str]) -> list[tuple[int, int]]:
-    """Which path is covered by which pattern, as places in the two lists, path by path; what is no pattern covers none.
+    """Pairs of a path and a pattern that covers it, as indexes into the two lists, by path. Skips invalid patterns.
 
-    Of thousands of patterns those alone are tried on a path whose beginning and longest plain piece it has.
+    Only patterns whose literal beginning and longest literal piece are in a path are tried on it.
 
     >>> covered(["src/*.py", "docs", "../x"], ["docs/a.md", "src/b.py"])
     [(0, 1), (1, 0)]
@@ -99,7 +99,7 @@ def covered(patterns: Sequence[str], paths: Sequence[str]) -> list[tuple[int, in
 
 
 def _by_start(starts: Iterable[str], paths: Sequence[str]) -> dict[str, list[int]]:
-    """The places of the paths that begin so, for each start that any has."""
+    """For each start that some path has, the indexes of those paths."""
     lengths = sorted({len(start) for start in starts})
     wanted = set(starts)
     found: dict[str, list[int]] = {}
@@ -111,16 +111,16 @@ def _by_start(starts: Iterable[str], paths: Sequence[str]) -> dict[str, list[int
 
 
 def normalised(pattern: str, root: str = "") -> str:
-    """The pattern as it is kept: relative to ``root``, the project's folder, without ``.`` and doubled slashes.
+    """The pattern as it is stored: relative to ``root``, the project's folder, without ``.`` and doubled slashes.
 
-    Raises ValueError, with a sentence for whoever wrote it, for a pattern that cannot be used.
+    Raises ValueError, with a sentence for the caller, for an invalid pattern.
 
     >>> normalised("./src//api/"), normalised("/repo/src/*.py", "/repo"), normalised("conf.d/"), normalised(".")
     ('src/api', 'src/*.py', 'conf.d/', '**')
     """
     if not isinstance(pattern, str) or not pattern.strip():
         raise ValueError("A path must be a non-empty text.")
-    composed = _composed(pattern) if len(pattern) <= LONGEST else pattern  # some letters become two by it
+    composed = _composed(pattern) if len(pattern) <= LONGEST else pattern  # NFC lengthens some characters
     if len(composed) > LONGEST:
         raise ValueError(f"A path may have at most {LONGEST:,} characters.")
     shown = ascii(pattern)[1:-1][:80]
@@ -138,7 +138,7 @@ def normalised(pattern: str, root: str = "") -> str:
 
 
 def covers_below(kept: str) -> bool:
-    """True for a pattern, as it is kept, that covers whatever is below what it names.
+    """True for a normalised pattern that covers everything below what it names.
 
     >>> covers_below("src"), covers_below("src/**"), covers_below("src/main.py"), covers_below("conf.d/")
     (True, True, False, True)
@@ -148,10 +148,10 @@ def covers_below(kept: str) -> bool:
 
 
 def is_file_by_look(kept: str) -> bool:
-    """True when the last name of a pattern, as it is kept, is one that files have.
+    """True when the last name of a normalised pattern looks like a file's.
 
-    That is an extension of letters and digits, which begins with a letter, or a name that is known. A name with ``*``
-    or ``?`` says itself how far it reaches.
+    That is, it has an extension of letters and digits that begins with a letter, or is a known name. Names with ``*``
+    or ``?`` never do.
 
     >>> is_file_by_look("docs/a.md"), is_file_by_look("Makefile"), is_file_by_look("v1.2"), is_file_by_look("*.md")
     (True, True, False, False)
@@ -166,16 +166,16 @@ def is_file_by_look(kept: str) -> bool:
 
 
 def _composed(text: str) -> str:
-    """An accented letter as one character: some disks and editors write it as two, and nobody sees which."""
+    """The text in NFC: some file systems and editors write an accented letter as two characters."""
     if text.isascii():
         return text
-    import unicodedata  # most patterns need none, and the guard is in a hurry
+    import unicodedata  # rarely needed, and imports cost the guard time
 
     return unicodedata.normalize("NFC", text)
 
 
 def _needed(pattern: str) -> str:
-    """The longest text that stands in every path which the pattern covers; may be empty."""
+    """The longest text that every covered path contains; may be empty."""
     plain = (name for name in pattern.split("/") if "[" not in name)
     return max((piece for name in plain for piece in name.replace("?", "*").split("*")), key=len, default="")
 
@@ -184,7 +184,7 @@ def _below(pattern: str, root: str) -> str:
     root = root.rstrip("/")
     is_inside = bool(root) and (pattern == root or pattern.startswith(f"{root}/"))
     below = pattern[len(root) :] if is_inside else pattern
-    # `./~/x` would be kept as `~/x`, and may not mean then what it would have been refused for.
+    # `./~/x` would be normalised to `~/x`, which is refused because it looks like a home folder.
     first = next((name for name in below.split("/") if name not in ("", ".")), "")
     if (pattern.startswith("/") and not is_inside) or first == "~" or first[1:] == ":":
         raise ValueError(f"The path {pattern[:80]} is outside the project: give it relative to {root or 'it'}.")
@@ -203,14 +203,14 @@ def _names(pattern: str) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _parsed(pattern: str) -> tuple[str, Pattern]:
-    """What every covered path begins with, and the pattern."""
+    """The literal beginning of every covered path, and the parsed pattern."""
     clean = normalised(pattern)
     names = _names(clean)
     parsed: list[Name | None] = [_STAR if name == "**" else _readings(name) for name in names]
     if parsed[-1] is not _STAR and covers_below(clean):
         parsed.append(_STAR)
     wild = min((at for at, character in enumerate(clean) if character in "*?["), default=len(clean))
-    # The slash before a wildcard is left out: `src/**` covers `src`.
+    # Without the slash before a wildcard, because `src/**` covers `src`, too.
     return clean[:wild].rstrip("/"), tuple(parsed)
 
 
@@ -240,7 +240,7 @@ def _characters(name: str, *, brackets: bool) -> Reading:
 
 
 def _closing(name: str, opening: int) -> int:
-    """Where the class that begins here ends, -1 when it does not. A ``]`` at its beginning belongs to it."""
+    """The end of the character class that begins here, -1 without one. A ``]`` at its beginning is part of it."""
     first = opening + 1
     if name[first : first + 1] in ("!", "^"):
         first += 1
@@ -270,9 +270,9 @@ def _others(ranges: Sequence[tuple[int, int]]) -> Character:
 
 
 def _meet(a: Sequence[Any], b: Sequence[Any], compatible: Callable[[Any, Any], bool]) -> bool:
-    """True when two sequences have a common instance; ``_STAR`` in them is any number of elements.
+    """True when two sequences, in which ``_STAR`` is any number of elements, have a common instance.
 
-    ``b`` is an automaton whose states are the bits of a number: all that can be reached are walked at once.
+    ``b`` is simulated as a nondeterministic automaton whose active states are the bits of a number.
     """
     stars = sum(1 << at for at, element in enumerate(b) if element is _STAR)
     everything = (2 << len(b)) - 1
@@ -280,19 +280,19 @@ def _meet(a: Sequence[Any], b: Sequence[Any], compatible: Callable[[Any, Any], b
     states = 1 | (stars & 1) << 1
     for element in a:
         if element is _STAR:
-            states = everything & -(states & -states)  # it takes all that follows the first
+            states = everything & -(states & -states)  # the lowest active state and all later ones
             continue
         if element not in hits:
             hits[element] = sum(1 << at for at, o in enumerate(b) if o is not _STAR and compatible(element, o))
         states = states & stars | (states & hits[element]) << 1
-        states |= (states & stars) << 1  # a star may be nothing; two never stand together
+        states |= (states & stars) << 1  # a star may be empty; there are never two in a row
         if not states:
             return False
     return bool(states >> len(b) & 1)
 
 
 def _is_instance(pattern: Sequence[Any], sequence: Sequence[str], covers: Callable[[Any, str], bool]) -> bool:
-    """True when the pattern covers a sequence without stars. The latest star alone has to be tried again."""
+    """True when the pattern covers a sequence without stars. Backtracks only to the latest star, as globbing does."""
     at = here = 0
     star = tried = -1
     while here < len(sequence):

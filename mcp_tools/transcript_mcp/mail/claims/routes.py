@@ -1,4 +1,4 @@
-"""The HTTP interface of mail beside its tools: what guards ask for that cannot read the database."""
+"""The HTTP interface of claims, for guards that cannot read the database."""
 
 import json
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ __all__ = ["ClaimRoutes"]
 
 
 class ClaimRoutes:
-    """``GET /mail/claims?project_key=…&agent_name=…``. Errors of ours are raised: the hub says them with a status."""
+    """``GET /mail/claims?project_key=…&agent_name=…``. Raises our errors; the hub's guard turns them into answers."""
 
     def __init__(self, service: MailService) -> None:
         self._mail = service.mail
-        self._claims = Claims(service.mail.reader, service.mail.now)  # a guard does not wait for who writes
+        self._claims = Claims(service.mail.reader, service.mail.now)  # read-only: guards do not wait for writers
 
     def __call__(self) -> Iterable[web.AbstractRouteDef]:
         """The routes, for an aiohttp application."""
@@ -30,7 +30,7 @@ class ClaimRoutes:
         return web.Response(body=document, content_type="application/json", headers={"Cache-Control": "no-store"})
 
     def _found(self, key: str, name: str) -> bytes:
-        """What keeps an agent from changing files: the active exclusive claims of all others in the project."""
+        """The active exclusive claims of other agents in the project, as JSON."""
         project = self._mail.project(key)
         shown: list[dict[str, Any]] = [
             {"path": each.path, "agent": each.agent, "reason": each.reason, "expires_ts": each.expires_ts}

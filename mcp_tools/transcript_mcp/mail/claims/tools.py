@@ -1,4 +1,4 @@
-"""The tools for file claims and for the pre-commit guard as clients see them: names, descriptions, bounds."""
+"""The MCP tools for file claims and the pre-commit guard: names, descriptions and limits as clients see them."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final
@@ -20,10 +20,10 @@ _NOTES: Final = 3
 
 
 class ClaimTools:
-    """One method per tool; ``offer`` registers them."""
+    """One method per tool; ``offer`` registers them all."""
 
     def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
-        """``told`` is called with the URI of a resource that has changed."""
+        """``told`` is called with the URI of each resource that changes."""
         self._service = service
         self._mail = service.mail
         self._told = told
@@ -140,21 +140,21 @@ class ClaimTools:
         return {"notes": notes} if notes else {}
 
     def _about_guards(self, project: Project) -> list[str]:
-        """Which guards do not hold all that the server promises; nothing when all do."""
+        """Notes on the project's guards that do not enforce everything; empty when all are up to date."""
         from transcript_mcp.mail.claims.guards import outdated
 
         found = outdated(self._mail.places, [project.key], in_file=self._mail.file is not None)
         return [f"{each.told} To renew it: {each.call}" for each in found[:_NOTES]]
 
     def _changed(self, project: Project, job: int | None) -> str | None:
-        """Tell who watches a project's claims; the commit, where callers wait for it."""
+        """Tell subscribers that a project's claims changed. Returns the commit, if callers wait for it."""
         if job is not None:
             self._told(claims_uri(project.key))
         return self._service.archived(job)
 
 
 def _both(paths: list[str] | None, paths_list: list[str] | None, project: Project) -> list[str] | None:
-    """What was given under either name, by the project's key; None when nothing was."""
+    """The paths given under either name, relative to the project; None when neither was given."""
     if paths is None and paths_list is None:
         return None
     return [projects.inside(project.key, path) for path in (*(paths or ()), *(paths_list or ()))]

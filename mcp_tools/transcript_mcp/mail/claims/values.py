@@ -1,4 +1,4 @@
-"""What goes into claims and what comes out of them. Times are seconds since 1970, to the millisecond."""
+"""Values of file claims: options, claims, results. Times are seconds since 1970, to the millisecond."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ __all__ = ["ClaimOptions", "Claimed", "Conflict", "Extended", "FileClaim", "Rele
 
 @dataclass(frozen=True, slots=True)
 class ClaimOptions:
-    """How long a claim may last, in seconds: ``default_ttl`` when nothing is said; how many paths one call may name,
-    and how many active claims an agent and a project may have."""
+    """Limits of claims: lifetimes in seconds (``default_ttl`` where a call gives none), paths per call, and active
+    claims per agent and per project."""
 
     default_ttl: float = 3600.0
     shortest_ttl: float = 60.0
@@ -21,7 +21,7 @@ class ClaimOptions:
 
 @dataclass(frozen=True, slots=True)
 class FileClaim:
-    """Who says that it works on what. ``path`` is a path or pattern in the project (see ``patterns``).
+    """One agent's claim on one path. ``path`` is a path or pattern in the project (see ``patterns``).
 
     ``project`` is the project's key and ``home`` that of the agent's. ``released_ts`` is None until it was released.
     """
@@ -52,10 +52,9 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What was granted: everything that was asked for, all of it until ``expires_ts`` at least; or nothing, when there
-    are conflicts.
+    """The answer to a request: every path is granted until ``expires_ts`` or later, or none because of conflicts.
 
-    ``job`` is the number of the archive's job, ``more_conflicts`` how many there are beside those that are listed.
+    ``job`` is the number of the archive job; ``more_conflicts`` counts conflicts beyond those that are listed.
     """
 
     granted: Sequence[str]
@@ -67,7 +66,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """Claims all of which last until ``expires_ts`` now, or longer, and the paths that the agent has no claim on."""
+    """Claims that now last until ``expires_ts`` or later, and the paths on which the agent holds no claim."""
 
     renewed: Sequence[str]
     not_held: Sequence[str]
@@ -77,10 +76,10 @@ class Extended:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Claims that were given back, and the paths of ``not_held`` that the agent had no claim on.
+    """Claims that were released; ``not_held`` are the named paths on which the agent held no claim.
 
-    ``still_held`` is what else it has in the project, where paths were named; ``more_still_held`` how many there are
-    beside those that are listed.
+    When paths were named, ``still_held`` lists its other claims in the project, and ``more_still_held`` counts those
+    beyond the list.
     """
 
     released: Sequence[str]

@@ -1,1 +1,1 @@
-"""Letters between agents: written, kept, read, and what is in them."""
+"""Messages between agents: sending, reading, receipts, images, summaries."""

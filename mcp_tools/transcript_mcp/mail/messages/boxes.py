@@ -1,7 +1,7 @@
-"""Inboxes and outboxes, a page at a time: in the order in which messages were accepted, the newest first.
+"""Inboxes and outboxes a page at a time, in the order in which messages were accepted, the newest first.
 
-The order is that of the messages' numbers, which never changes. So a page goes on exactly behind the one before it,
-whatever came meanwhile and however many messages share a moment.
+The order is that of the messages' numbers, which never changes. So each page starts exactly where the previous one
+ended, whatever arrived meanwhile and however many messages share a timestamp.
 """
 
 from collections.abc import Generator
@@ -13,30 +13,32 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
 
-__all__ = ["COUNTED", "LAST", "MOST", "Bounds", "LetterBox", "bounded", "number_of", "place_in_list"]
+__all__ = ["COUNTED", "LAST", "MOST", "MOST_FOUND", "Bounds", "LetterBox", "bounded", "number_of", "place_in_list"]
 
 MOST: Final = 1000
-"""Messages of one answer."""
+"""Most messages in one answer."""
+
+MOST_FOUND: Final = 100
+"""Most messages in one answer of a search."""
 
 LAST: Final = 2**63 - 1
-"""What every message's number is below."""
+"""Above every message's number."""
 
 COUNTED: Final = 1000
-"""Up to here it is counted how many more there are: a page must not cost as much as all of them."""
+"""Messages beyond a page are counted up to here: a page must not cost as much as the whole list."""
 
 _BEGINNING: Final = -1.0
-"""A time before all messages."""
+"""A time before any message."""
 
 _OLDER: Final = 200
-"""How many messages from before a time are looked at for the one that was sent at that very time."""
+"""How many messages up to a time are examined to find the one sent at exactly that time."""
 
 
 @dataclass(frozen=True, slots=True)
 class LetterBox:
-    """Messages that somebody got or sent, as parts of a statement.
-
-    ``table`` finds them by an index, ``joined`` is what else a message needs, ``wanted`` says whose (``:owner``) and
-    which; ``number`` is the column with their numbers.
+    """Messages that somebody received or sent, as parts of an SQL statement.
+    ``table`` finds them by an index, ``joined`` adds the other tables, ``wanted`` is the condition (with ``:owner``);
+    ``number`` is the column with the messages' numbers.
     """
 
     table: str
@@ -45,26 +47,24 @@ class LetterBox:
     number: str
 
     def sql(self, columns: str) -> str:
-        """The statement that reads it, the newest message first, ``:most`` of them."""
+        """The statement that reads at most ``:most`` messages, the newest first."""
         return (
             f"SELECT {columns} FROM {self.table} {self.joined} WHERE {self.wanted} AND {self.number} > :floor"
             f" AND {self.number} < :below AND messages.created_ts > :since ORDER BY {self.number} DESC LIMIT :most"
         )
 
     def stretch(self, db: Sql, owner: int, since_ts: Any, before: str | None) -> "Bounds":
-        """What was accepted since a time, and before the message with an id.
-
-        Raises InvalidLetterError for what is no time, LetterNotFoundError for an id that no message has.
+        """The messages accepted after a time and before the message with an id.
+        Raises InvalidLetterError for an invalid time, LetterNotFoundError for an unknown id.
         """
         below = LAST if not before else number_of(db, before)
         floor, since = self._since(db, owner, _moment(since_ts))
         return Bounds(self, {"owner": owner, "floor": floor, "below": below, "since": since})
 
     def _since(self, db: Sql, owner: int, since: float) -> tuple[int, float]:
-        """Behind which number, and after which time, lies what came since.
-
-        Times rise with the messages unless a clock was set back. Then an older one may come first; and what was
-        accepted after the very message that somebody has seen last is new, whatever its time.
+        """The number and the time that bound the messages which came since a time.
+        Times rise with the numbers unless a clock was set back. Then a message with an older time may come later; so
+        everything accepted after the very message that a caller saw last counts as new, whatever its time.
         """
         if since <= 0:
             return 0, _BEGINNING
@@ -90,13 +90,13 @@ class Bounds:
     bounds: dict[str, Any]
 
     def rows(self, db: Sql, columns: str, most: int) -> Generator[Row]:
-        """The newest of its messages, the newest first, read as they are asked for."""
+        """At most ``most`` messages, the newest first, read lazily."""
         rows = db.execute(self.box.sql(columns), self.bounds | {"most": most})
         with closing(rows):
             yield from rows
 
     def count(self, db: Sql, below: int) -> int:
-        """How many of them come behind the one with the number ``below``; ``COUNTED`` stands for more than that."""
+        """How many of them come after the one numbered ``below``; ``COUNTED`` also stands for any larger count."""
         by_time = self.bounds["since"] > _BEGINNING
         joined = f"{self.box.joined} WHERE messages.created_ts > :since AND" if by_time else "WHERE"
         sql = (
@@ -119,14 +119,14 @@ def number_of(db: Sql, message_id: Any) -> int:
 
 
 def bounded(limit: Any) -> int:
-    """How many messages one answer may have. Raises InvalidLetterError for what is no number."""
+    """``limit`` within the bounds of an answer. Raises InvalidLetterError if it is not a whole number."""
     if not isinstance(limit, int) or isinstance(limit, bool):
         raise InvalidLetterError(f"limit must be a whole number, not {str(limit)[:40]!r}.", hint=f"Up to {MOST}.")
     return min(max(1, limit), MOST)
 
 
 def place_in_list(before: str) -> int:
-    """Where a list goes on that is in the order of numbers. Raises InvalidLetterError for what no answer told."""
+    """The number at which a list in order of numbers continues. Raises InvalidLetterError if it is not a number."""
     if not (before.isascii() and before.isdigit() and len(before) < 19):
         raise InvalidLetterError(
             f"{before[:40]!r} is not a position in this list.",
@@ -136,7 +136,7 @@ def place_in_list(before: str) -> int:
 
 
 def _moment(since: Any) -> float:
-    """A time to look back to; the beginning without one. Raises InvalidLetterError."""
+    """``since`` as a number; 0 without one. Raises InvalidLetterError."""
     if since is None:
         return 0.0
     if not isinstance(since, int | float) or isinstance(since, bool) or since != since:

@@ -1,4 +1,4 @@
-"""What a message must be like to be sent."""
+"""Checks a draft before it is sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import msgspec
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError
-from transcript_mcp.mail.texts import line
+from transcript_mcp.mail.one_line import line
 from transcript_mcp.mail.values import IMPORTANCES, Draft, Importance, Kind, MailOptions
 
 __all__ = ["LONGEST_SUBJECT", "CleanDraft", "check_count", "checked"]
@@ -20,9 +20,8 @@ _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class CleanDraft:
-    """A draft as it is kept. ``names`` are the recipients' by kind, as they were given.
-
-    ``compared_body`` is what an idempotency key goes by; ``attachments_json`` a JSON array.
+    """A checked draft. ``names`` are the recipients' names by kind, as they were given.
+    ``compared_body`` is the body that an idempotency key compares; ``attachments_json`` is a JSON array.
     """
 
     subject: str
@@ -39,7 +38,7 @@ class CleanDraft:
 
 
 def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft:
-    """The draft as it is kept. Only a reply may be without subject and recipients. Raises InvalidLetterError."""
+    """Check and clean a draft. Only a reply may lack subject and recipients. Raises InvalidLetterError."""
     names: dict[Kind, list[str]] = {kind: _names(kind, getattr(draft, kind)) for kind in _KINDS}
     count = sum(map(len, names.values()))
     if not count and not is_reply:
@@ -64,7 +63,7 @@ def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft
 
 
 def check_count(recipients: int, options: MailOptions) -> None:
-    """Raises InvalidLetterError for more recipients than a message may have."""
+    """Raises InvalidLetterError when there are too many recipients."""
     if recipients > options.max_recipients:
         raise InvalidLetterError(
             f"The message has {recipients:,} recipients; {options.max_recipients:,} are allowed.",
@@ -73,7 +72,7 @@ def check_count(recipients: int, options: MailOptions) -> None:
 
 
 def _names(kind: Kind, given: Any) -> list[str]:
-    """A name alone is what a list of one name is."""
+    """The names as a list; a single name may be given as a string."""
     if given is None:
         return []
     if isinstance(given, str):

@@ -1,6 +1,6 @@
-"""A message as a file: JSON between ``---json`` and ``---``, then the body as it was sent, to the last character.
+"""A message as a file: a JSON header between ``---json`` and ``---``, then the body exactly as it was sent.
 
-Read and write these files without translating line ends: the body is part of what was said.
+Read and write these files without translating line ends: they are part of the body.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _CLOSING: Final = "\n---\n"
 
 
 class _Header(msgspec.Struct):
-    """Keys as they stand in the file. What we do not know is skipped; ``created`` is for people."""
+    """The keys in the file. Unknown ones are skipped; ``created`` is for people and not read."""
 
     id: str
     project: str
@@ -44,9 +44,8 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class MessageFile:
-    """What a file of a message holds. ``bcc`` names the one whose copy it is, when it came to it as ``bcc``.
-
-    ``bcc_project`` is where that one is at home, when it is another project than the message's.
+    """The content of a message's file. ``bcc`` names the file's owner if it received the message as ``bcc``.
+    ``bcc_project`` is the owner's home project, if that is not the message's.
     """
 
     letter: Letter
@@ -56,9 +55,8 @@ class MessageFile:
 
 
 def render_blind(letter: Letter, name: str, home: str, idempotency_key: str | None) -> str:
-    """The text of the copy of somebody who got the message as ``bcc``, and is at home in the project ``home``.
-
-    Nothing else in the archive tells who that is, so this copy has to.
+    """The copy of a recipient in ``bcc`` whose home project is ``home``.
+    Nothing else in the archive names that recipient, so this copy has to.
     """
     where = home if home != letter.project else None
     return render(letter, bcc=[name], bcc_project=where, idempotency_key=idempotency_key)
@@ -71,7 +69,7 @@ def render(
     idempotency_key: str | None = None,
     bcc_project: str | None = None,
 ) -> str:
-    """The text of a message's file. ``bcc`` and ``bcc_project`` belong into the copy of that recipient alone."""
+    """The text of a message's file. ``bcc`` and ``bcc_project`` are only for that recipient's own copy."""
     header: dict[str, Any] = {
         "id": letter.id,
         "thread_id": letter.thread_id,
@@ -97,8 +95,8 @@ def render(
 
 
 def parse(text: str) -> MessageFile:
-    """What a file holds, such that ``render`` makes the same text of it. Raises ArchiveError."""
-    end = text.find(_CLOSING)  # JSON has no line end inside of a text: this cannot stand in the header
+    """Parse a file; ``render`` makes the same text of the result. Raises ArchiveError."""
+    end = text.find(_CLOSING)  # JSON escapes line ends in strings, so the header cannot contain this
     if not text.startswith(_OPENING) or end < 0:
         raise ArchiveError(
             "This is not a message: it does not start with a header between ---json and ---.", hint=_HINT

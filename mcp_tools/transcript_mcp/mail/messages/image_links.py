@@ -1,6 +1,6 @@
-"""The images that a Markdown text refers to, outside of its code.
+"""Finds the images that a Markdown text refers to, outside its code.
 
-Every pattern is possessive: the work grows with the length of the text, whatever stands in it.
+Every pattern is possessive (never backtracks): the work grows linearly with the length of any text.
 """
 
 import html
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["ImageLink", "LinkTarget", "has_images", "html_images", "image_links", "references"]
+__all__ = ["ImageLink", "has_images", "image_links"]
 
 _FENCE: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?P<mark>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)")
 _BLANK: Final = re.compile(r"[ \t>]*+\n?")
@@ -26,9 +26,8 @@ _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """``target`` as it is meant; it is written between ``start`` and ``end`` of the text.
-
-    With ``is_bare`` another one has to stand in quotation marks.
+    """An image's ``target``, unescaped, and where the text has it: from ``start`` to ``end``.
+    With ``is_bare`` a replacement needs quotation marks.
     """
 
     start: int
@@ -38,13 +37,13 @@ class ImageLink:
 
 
 def has_images(text: str) -> bool:
-    """False for a text in which there is surely none."""
+    """False when the text certainly has no images; True when it may have some."""
     return "![" in text or "<img" in text.lower()
 
 
 def image_links(text: str) -> list[ImageLink]:
-    """All of ``![alt](target "title")`` and ``<img src="target">``, and the lines ``[label]: target`` of
-    ``![alt][label]``, in their order."""
+    """All ``![alt](target "title")`` and ``<img src="target">``, and the lines ``[label]: target`` that
+    ``![alt][label]`` uses, in order."""
     if not has_images(text):
         return []
     masked = _without_code(text)
@@ -57,14 +56,14 @@ def image_links(text: str) -> list[ImageLink]:
         links.append(ImageLink(start, end, _ESCAPED.sub(r"\1", text[start:end])))
     links += [
         ImageLink(place.start, place.end, _ESCAPED.sub(r"\1", target))
-        for place, target in references(masked, text, begins)
+        for place, target in _references(masked, text, begins)
     ]
-    links += [ImageLink(place.start, place.end, target, place.is_bare) for place, target in html_images(masked, text)]
+    links += [ImageLink(place.start, place.end, target, place.is_bare) for place, target in _html_images(masked, text)]
     return _apart(links)
 
 
 def _apart(links: list[ImageLink]) -> list[ImageLink]:
-    """In their order; of two that lie in each other the first."""
+    """The links in order; of two that overlap, the first."""
     apart: list[ImageLink] = []
     for link in sorted(links, key=lambda each: each.start):
         if not apart or link.start >= apart[-1].end:
@@ -73,7 +72,7 @@ def _apart(links: list[ImageLink]) -> list[ImageLink]:
 
 
 def _without_code(text: str) -> str:
-    """The text with NUL for every character of code, so that places stay the same."""
+    """The text with every character of code replaced by NUL, so that positions stay the same."""
     pieces, at = [], 0
     for start, end in _code(text):
         pieces += [text[at:start], "\0" * (end - start)]
@@ -83,7 +82,7 @@ def _without_code(text: str) -> str:
 
 
 def _code(text: str) -> Iterator[tuple[int, int]]:
-    """Where fenced blocks and code spans begin and end. A span ends in its paragraph or is none."""
+    """Start and end of fenced blocks and code spans. A span must end in its own paragraph."""
     paragraph = at = 0
     fence, fence_start = "", 0
     for line in text.splitlines(keepends=True):
@@ -139,16 +138,16 @@ _REFERENCE: Final = re.compile(
 )
 
 
-class LinkTarget(NamedTuple):
-    """Where a target is written; a bare value of HTML needs quotation marks when it changes."""
+class _LinkTarget(NamedTuple):
+    """The position of a target; an unquoted HTML value (``is_bare``) needs quotation marks when it is replaced."""
 
     start: int
     end: int
     is_bare: bool = False
 
 
-def html_images(masked: str, text: str) -> Iterator[tuple[LinkTarget, str]]:
-    """The ``src`` of each ``<img>`` in a text: its place, and what is meant."""
+def _html_images(masked: str, text: str) -> Iterator[tuple[_LinkTarget, str]]:
+    """The ``src`` of each ``<img>`` in a text: its position and its unescaped value."""
     at = 0
     while tag := _TAG.search(masked, at):
         at, source = tag.end(), None
@@ -160,11 +159,11 @@ def html_images(masked: str, text: str) -> Iterator[tuple[LinkTarget, str]]:
             group = next((name for name in ("double", "single", "bare") if source[name] is not None), None)
             if group is not None:
                 start, end = source.span(group)
-                yield LinkTarget(start, end, group == "bare"), html.unescape(text[start:end])
+                yield _LinkTarget(start, end, group == "bare"), html.unescape(text[start:end])
 
 
-def references(masked: str, text: str, images: Collection[int]) -> Iterator[tuple[LinkTarget, str]]:
-    """The targets of lines that images refer to, as they are written; ``images`` is where those with a target begin."""
+def _references(masked: str, text: str, images: Collection[int]) -> Iterator[tuple[_LinkTarget, str]]:
+    """Targets of ``[label]: target`` lines that images use, as written. ``images``: starts of images with a target."""
     if "]:" not in masked:
         return
     defined: dict[str, re.Match[str]] = {}
@@ -178,7 +177,7 @@ def references(masked: str, text: str, images: Collection[int]) -> Iterator[tupl
     for label, line in defined.items():
         if label in used:
             start, end = line.span("angle" if line["bare"] is None else "bare")
-            yield LinkTarget(start, end), text[start:end]
+            yield _LinkTarget(start, end), text[start:end]
 
 
 def _plain(label: str) -> str:

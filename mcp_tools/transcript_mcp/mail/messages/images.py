@@ -1,7 +1,7 @@
-"""Pictures of a message: found in its Markdown, kept as WebP beside the mail or in it.
+"""Stores the pictures of a message as WebP, in files beside the mail or inside its text.
 
-A file is named by the SHA-1 of its bytes: the same picture is kept once. What cannot be taken stays in the text as it
-was written, and a problem says why; the message itself is never in danger.
+A file is named by the SHA-1 of its bytes, so the same picture is stored once. A picture that cannot be stored stays in
+the text as it was written, and a ``Problem`` says why; the message is sent in any case.
 """
 
 import base64
@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from nanobot_transcript.errors import InvalidLetterError
@@ -19,19 +19,19 @@ from nanobot_transcript.files.descriptors import NOT_PLAIN, enter, root_folder, 
 from nanobot_transcript.files.os_errors import LINK, store_error
 from nanobot_transcript.files.replace import force_folder, write_whole
 from transcript_mcp.mail.messages.image_links import ImageLink, image_links
+from transcript_mcp.mail.values import ImagePolicy
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.messages.webp import WebP
 
-__all__ = ["MOST_IMAGES", "Converted", "ImagePolicy", "KeptImage", "Problem", "convert"]
+__all__ = ["MOST_IMAGES", "Converted", "KeptImage", "Problem", "convert"]
 
-ImagePolicy: TypeAlias = Literal["auto", "file", "inline"]
 KeptImage: TypeAlias = dict[str, str | int]
-"""As it stands in the frontmatter: ``type`` (``file`` or ``inline``), ``media_type``, ``path`` of a file from the root
-of the repository, ``sha1``, ``bytes``, ``width``, ``height``."""
+"""A picture's entry in the frontmatter: ``type`` (``file`` or ``inline``), ``media_type``, ``path`` of a file in the
+repository, ``sha1``, ``bytes``, ``width``, ``height``."""
 
 MOST_IMAGES: Final = 20
-"""Pictures of one message that are taken."""
+"""Most pictures of one message that are stored."""
 
 _PIXELS_OF_A_MESSAGE: Final = 120_000_000
 _SHOWN: Final = 100
@@ -53,7 +53,7 @@ _TOO_LARGE_INLINE: Final = "It is too large for the text and was kept as a file.
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A picture that was not taken, or not as it was. ``target`` is the beginning of what the text refers to."""
+    """A picture that was not stored, or not as requested. ``target`` is the beginning of its reference in the text."""
 
     target: str
     reason: str
@@ -61,7 +61,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Converted:
-    """The text with its new references, what it now comes with, and what did not go as it was asked."""
+    """The text with its new references, its attachments, and the pictures that could not be handled as requested."""
 
     body_md: str
     attachments: list[KeptImage] = field(default_factory=list)
@@ -69,12 +69,12 @@ class Converted:
 
     @property
     def files(self) -> list[str]:
-        """The attachments that are files, by their path in the repository: they lie there already."""
+        """Paths of the attachments that are files in the repository; they are already written."""
         return [str(each["path"]) for each in self.attachments if each["type"] == "file"]
 
 
 class _Refused(Exception):  # noqa: N818 - never leaves this module
-    """Why a picture is not taken."""
+    """A picture is not stored; the text says why."""
 
 
 def convert(
@@ -84,13 +84,11 @@ def convert(
     policy: ImagePolicy = "auto",
     inline_max_bytes: int = 65536,
 ) -> Converted:
-    """Take the local pictures and the data URIs of a text. Links to the web are left alone, and so is code.
-
-    ``project_root`` is the folder in which local pictures have to lie, neither the home folder nor one above it;
-    ``repo`` is that of the mail. Policy ``file``
-    keeps every picture as a file; ``auto`` and ``inline`` put those of at most ``inline_max_bytes`` into the text, and
-    ``inline`` says when one is larger. Raises StoreError kinds when a picture cannot be written, InvalidLetterError
-    for an unknown policy or a size below 0.
+    """Store the local pictures and the data URIs of a text. Links to the web and code are left alone.
+    Local pictures must be inside ``project_root``, which is neither the home folder nor above it; ``repo`` is the
+    mail's repository. Policy ``file`` stores every picture as a file; ``auto`` and ``inline`` put those of at most
+    ``inline_max_bytes`` into the text, and ``inline`` reports larger ones. Raises StoreError kinds when a picture
+    cannot be written, InvalidLetterError for an unknown policy or a size below 0.
     """
     if policy not in {"auto", "file", "inline"}:
         raise InvalidLetterError(f"There is no image policy {policy!r}.", hint="Use auto, file or inline.")
@@ -104,7 +102,7 @@ def convert(
 
 
 class _Conversion:
-    """One message. A picture that it shows twice is taken once."""
+    """The conversion of one message. A picture that it shows twice is stored once."""
 
     def __init__(self, root: Path | None, repo: Path, policy: ImagePolicy, inline_max_bytes: int) -> None:
         self._root: Path | None = root
@@ -180,7 +178,7 @@ class _Conversion:
 
 
 def _is_ours(target: str) -> bool:
-    """A data URI or a path; no address, no place on the page."""
+    """True for a data URI or a path, not for a web address or an anchor."""
     scheme = _SCHEME.match(target)
     if scheme:
         return scheme[0].lower() in {"data:", "file:"}
@@ -194,7 +192,7 @@ def _root(project_root: str | Path | None) -> Path | None:
 
 
 def _is_too_wide(root: Path) -> bool:
-    """True for a folder that has everything a person owns in it: any text may name a project."""
+    """True for the home folder or one above it: since any text can name a project, it must not open up everything."""
     real = os.path.realpath(root)
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - without a home it stays as it is
     return os.path.commonpath([real, home]) == real
@@ -215,7 +213,7 @@ def _decoded(target: str) -> bytes:
 
 
 def _path(target: str) -> str:
-    """The path that a reference means. Raises for one that lies on another machine."""
+    """The path that a reference means. Raises for a file URL of another machine."""
     if target[:5].lower() != "file:":
         return unquote(target)
     try:
@@ -228,7 +226,7 @@ def _path(target: str) -> str:
 
 
 def _inside(root: Path, path: str) -> str:
-    """The path from the root, without dots. Raises for one that leads out."""
+    """The normalised path relative to the root. Raises for one that leads outside."""
     clean = os.path.normpath(path)
     if clean.startswith("/"):
         for base in dict.fromkeys([os.path.normpath(root), os.path.realpath(root)]):
@@ -241,7 +239,7 @@ def _inside(root: Path, path: str) -> str:
 
 
 def _read(root: Path, path: str) -> bytes:
-    """The file, reached folder by folder without following a link. Raises when it is none, or too large."""
+    """The file's bytes (one beyond the limit if too large), opened folder by folder without following links."""
     from transcript_mcp.mail.messages.webp import MOST_BYTES
 
     *folders, name = path.split("/")
@@ -279,6 +277,6 @@ def _write(path: Path, data: bytes) -> None:
             return
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(str(path), data, sync=True)
-        force_folder(path.parent)  # what is acknowledged later must not lose its picture
+        force_folder(path.parent)  # a message that will be acknowledged must not lose its picture in a crash
     except OSError as error:
         store_error(error, str(path))

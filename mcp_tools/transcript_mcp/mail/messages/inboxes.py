@@ -1,4 +1,4 @@
-"""Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than one answer may hold."""
+"""Reads inboxes, outboxes, messages and threads. No query walks through more rows than one answer may hold."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -17,7 +17,7 @@ from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Lett
 __all__ = ["MOST_TEXT", "inbox", "inbox_box", "message", "outbox", "thread"]
 
 MOST_TEXT: Final = 4 << 20
-"""Characters of the bodies in one answer: a reader that wants more of them asks for fewer messages at a time."""
+"""Most characters of bodies in one answer: a reader that wants more must ask for fewer messages at a time."""
 
 _JOINED: Final = "JOIN projects ON projects.id = messages.project_id"
 _RECEIVED: Final = "recipient.kind, recipient.read_ts, recipient.ack_ts"
@@ -30,7 +30,7 @@ _FIRST: Final = (
     f"messages {_JOINED} WHERE messages.id = :thread AND project_id = :project AND thread_id IS NOT :thread"
     " AND seq < :below"
 )
-# By name, because SQLite cannot know how few of somebody's messages are unread or urgent.
+# INDEXED BY names the index, because SQLite's planner cannot know how few of an inbox's messages are unread or urgent.
 _INDEXES: Final = {
     (False, False): "recipients_inbox",
     (False, True): "recipients_unread",
@@ -40,7 +40,7 @@ _INDEXES: Final = {
 
 
 def inbox_box(query: InboxQuery) -> LetterBox:
-    """What of an inbox is asked for."""
+    """The part of an inbox that a query asks for."""
     index = _INDEXES[(query.urgent_only, query.unread_only)]
     wanted = "recipient.agent_id = :owner"
     wanted += " AND recipient.urgent = 1" if query.urgent_only else ""
@@ -54,7 +54,7 @@ def inbox_box(query: InboxQuery) -> LetterBox:
 
 
 def inbox(db: Sql, agent: Agent, query: InboxQuery) -> LetterPage[Delivery]:
-    """What came to an agent, in all projects, the newest first."""
+    """Messages that an agent received, in all projects, the newest first."""
     most = bounded(query.limit)
     stretch = inbox_box(query).stretch(db, agent.id, query.since_ts, query.before)
     found, more = _page(db, stretch, f"{WHOLE if query.include_bodies else HEADERS}, {_RECEIVED}", most)
@@ -71,7 +71,7 @@ def outbox(
     limit: int,
     before: str | None = None,
 ) -> LetterPage[Letter]:
-    """What an agent sent, in all projects, the newest first."""
+    """Messages that an agent sent, in all projects, the newest first."""
     most = bounded(limit)
     stretch = _OUTBOX.stretch(db, agent.id, since_ts, before)
     found, more = _page(db, stretch, WHOLE if include_bodies else HEADERS, most)
@@ -79,7 +79,7 @@ def outbox(
 
 
 def _page(db: Sql, stretch: Bounds, columns: str, most: int) -> tuple[list[tuple[Row, Letter]], int]:
-    """The newest messages of a stretch, and how many come behind."""
+    """The newest messages within the bounds, and how many come after them."""
     with closing(stretch.rows(db, columns, most)) as rows:
         found = list(_letters(rows))
     return found, stretch.count(db, found[-1][0]["seq"]) if len(found) == most else 0
@@ -105,10 +105,9 @@ def thread(
     limit: int,
     before: str | None = None,
 ) -> LetterThread:
-    """The newest messages of a conversation, the oldest first; of the project that has the newest one of it.
-
-    A conversation is what carries its id as ``thread_id``, and the message whose own id that is. ``before`` is the id
-    of a message: only what was accepted before it. Raises LetterNotFoundError.
+    """The newest messages of a conversation, oldest first; without ``project``, in the project with the newest one.
+    A conversation is all messages with its id as ``thread_id``, and the message whose own id that is. ``before`` is a
+    message's id: only messages accepted before it. Raises LetterNotFoundError.
     """
     clean, most = well_formed(thread_id), bounded(limit)
     project_id = _latest_project(db, clean) if project is None else project.id
@@ -144,7 +143,7 @@ def _no_thread(thread_id: str, project: Project | None, before: str | None) -> L
     )
 
 
-# From project to project through the index, however many messages a thread has in each.
+# Jumps from project to project through the index, however many messages a thread has in each.
 _LATEST: Final = """
 WITH RECURSIVE found (id) AS (
     SELECT min(project_id) FROM messages WHERE thread_id = :thread
@@ -165,7 +164,7 @@ def _latest_project(db: Sql, thread_id: str) -> int | None:
 
 
 def _letters(rows: Iterable[Row]) -> Iterator[tuple[Row, Letter]]:
-    """Each row as a message: the first body in any case, others as long as they fit into the answer."""
+    """Each row with its message: the first always with its body, others while they fit into ``MOST_TEXT``."""
     size = 0
     for row in rows:
         read = letter(row)

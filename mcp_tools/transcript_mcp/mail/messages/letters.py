@@ -1,4 +1,4 @@
-"""Sending: one transaction puts a message into every inbox, under the search and onto the archive's list."""
+"""Sends messages: one transaction adds a message to every inbox, the search index and the archive's queue."""
 
 import hashlib
 import secrets
@@ -41,7 +41,7 @@ _SUMMARY_NAMES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
-    """A draft whose recipients are known. ``reply_to`` is the id of the message it answers."""
+    """A draft whose recipients are resolved. ``reply_to`` is the id of the message it answers."""
 
     project: Project
     draft: CleanDraft
@@ -60,7 +60,7 @@ def addressed(db: Sql, key: str, draft: CleanDraft) -> Addressed:
 
 
 def addressed_reply(db: Sql, sender: Agent, message_id: str, draft: CleanDraft) -> Addressed:
-    """A reply with what it has from its original: project, thread, and what the draft leaves out.
+    """A reply completed from its original: project, thread, and whatever the draft leaves out.
 
     Raises LetterNotFoundError and UnregisteredAgentError.
     """
@@ -100,17 +100,16 @@ def put(
     *,
     draw: Callable[[], str] = _eight_digits,
 ) -> Sent:
-    """Accept a message; the transaction's end is its acknowledgement.
-
-    Under an idempotency key that the sender has used, the message of then is returned. Raises InvalidLetterError when
-    that was another one. ``draw`` makes the end of the id, and is asked again while a message has that id.
+    """Accept a message; it is sent once the transaction commits.
+    For an idempotency key that the sender has used before, the earlier message is returned. Raises InvalidLetterError
+    when that was a different one. ``draw`` makes the end of the id, and is called again while the id is taken.
     """
     digest = _digest(known)
     before = _sent_before(db, sender, known, digest)
     if before is not None:
         return before
     accepted = _insert(db, known, sender, digest, _moment(db, now), draw)
-    # A guest is seen by all: who got it as bcc becomes none, the inbox copy is all that tells of it.
+    # Guests of a project are visible to all, so a recipient in bcc must not become one: only its inbox copy names it.
     people = (sender, *(agent for kind, agent in known.people if kind != "bcc"))
     profiles = registry.welcome(db, known.project.id, known.project.key, people)
     agents.touch(db, sender.id, now)
@@ -131,7 +130,7 @@ def put(
 
 
 def _people(db: Sql, project: Project, draft: CleanDraft) -> list[tuple[Kind, Agent]]:
-    """Each recipient once, as the first kind it is named under."""
+    """Each recipient once, under the first kind that names it."""
     return _once((kind, resolve(db, project, name, kind)) for kind, names in draft.names.items() for name in names)
 
 
@@ -143,7 +142,7 @@ def _once(people: Iterable[tuple[Kind, Agent]]) -> list[tuple[Kind, Agent]]:
 
 
 def _named_in(db: Sql, original: Row, sender: Agent) -> list[tuple[Kind, Agent]]:
-    """All whom a message names but ``sender``: who wrote it, then its recipients. Those of bcc it does not name."""
+    """Everyone a message names except ``sender``: its author, then its recipients, but not those in bcc."""
     known = db.execute(
         "SELECT agent_name, agent_id FROM message_recipients WHERE message_id = ? AND kind <> 'bcc'", (original["id"],)
     )
@@ -162,7 +161,7 @@ def _named_in(db: Sql, original: Row, sender: Agent) -> list[tuple[Kind, Agent]]
 
 
 def _answered(db: Sql, original: Row, sender: Agent) -> list[Agent]:
-    """Whom a reply goes to: who wrote the original; who had received it, when that is the one who writes on."""
+    """Recipients of a reply: the original's author or, when the author replies to itself, the original's recipients."""
     if original["sender_id"] is not None and original["sender_id"] != sender.id:
         return [agents.by_id(db, original["sender_id"])]
     to = "SELECT agent_id FROM message_recipients WHERE message_id = ? AND kind = 'to'"
@@ -182,9 +181,8 @@ def _answering(subject: str) -> str:
 
 
 def _moment(db: Sql, now: float) -> float:
-    """When this message was accepted: after all that were accepted before it, also when a clock was set back a little.
-
-    So whoever asks for what came since the newest message that it has seen misses nothing.
+    """The time of this message: later than every earlier one, even if the clock was set back a little.
+    So a client that asks for everything since the newest message it has seen misses nothing.
     """
     row = db.execute("SELECT created_ts FROM messages ORDER BY seq DESC LIMIT 1").fetchone()
     latest = row["created_ts"] if row is not None else now
@@ -218,7 +216,7 @@ def _sent_before(db: Sql, sender: Agent, known: Addressed, digest: str) -> Sent 
     ).fetchone()
     if row is None:
         return None
-    # No digest in a database that was made from the archive: there it would let others guess who got it as bcc.
+    # A database rebuilt from the archive has no digests: in the archive they would let others guess the bcc recipients.
     is_same = _is_same(db, row, known) if row["digest"] is None else row["digest"] == digest
     if not is_same:
         raise InvalidLetterError(
@@ -226,7 +224,7 @@ def _sent_before(db: Sql, sender: Agent, known: Addressed, digest: str) -> Sent 
             hint="Use a new key for a new message.",
         )
     blind = db.execute("SELECT agent_name FROM message_recipients WHERE message_id = ? AND kind = 'bcc'", (row["id"],))
-    # A project's jobs are done in order: with the latest of those that wait, that of the message is done, too.
+    # A project's jobs are done in order: once the latest waiting job is done, so is that of the message.
     job = db.execute(
         "SELECT max(seq) AS seq FROM archive_jobs WHERE project_id = ? AND done_ts IS NULL", (row["project_id"],)
     ).fetchone()["seq"]
@@ -245,7 +243,7 @@ def _sent_before(db: Sql, sender: Agent, known: Addressed, digest: str) -> Sent 
 
 
 def _is_same(db: Sql, row: Row, known: Addressed) -> bool:
-    """Whether a message is what a draft asks for, as far as its row tells: quotes stand behind what was written."""
+    """Whether a stored message equals a draft, as far as its row shows. Quotes may follow what the sender wrote."""
     draft, body = known.draft, row["body_md"]
     people = db.execute("SELECT agent_id, kind FROM message_recipients WHERE message_id = ?", (row["id"],))
     asked = (known.project.key, known.reply_to, draft.thread_id, draft.subject, draft.importance, draft.ack_required)
@@ -305,7 +303,7 @@ def _insert(
 
 
 def _files(accepted: Letter, known: Addressed, archive: Archive) -> dict[str, str]:
-    """The canonical copy, the sender's, and one for each recipient; who got it as ``bcc`` stands in that copy alone."""
+    """The canonical copy, the sender's, and one for each recipient; a ``bcc`` recipient is named only in its own."""
     key, at = known.draft.idempotency_key, (accepted.id, accepted.created_ts)
     text = frontmatter.render(accepted, idempotency_key=key)
     files = {archive.message(*at): text, archive.outbox(accepted.sender, *at): text}
@@ -316,7 +314,7 @@ def _files(accepted: Letter, known: Addressed, archive: Archive) -> dict[str, st
 
 
 def _summary(accepted: Letter) -> str:
-    """The line in the commit's message; like all that is shared, without ``bcc``."""
+    """The line in the commit's message, without ``bcc`` recipients because all can read it."""
     names = [*accepted.to, *accepted.cc]
     more = f" and {len(names) - _SUMMARY_NAMES} more" if len(names) > _SUMMARY_NAMES else ""
     shown = f" -> {', '.join(names[:_SUMMARY_NAMES])}{more}" if names else ""
@@ -331,7 +329,7 @@ _COMMON: Final = (
     " messages.recipients_json, projects.human_key"
 )
 HEADERS: Final = f"{_COMMON}, NULL AS body_md"
-"""What ``letter`` needs, without the body; ``FROM messages JOIN projects``."""
+"""The columns that ``letter`` needs, without the body, of ``messages JOIN projects``."""
 WHOLE: Final = f"{_COMMON}, messages.body_md"
 
 

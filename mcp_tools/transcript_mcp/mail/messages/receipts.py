@@ -1,4 +1,4 @@
-"""When a recipient read a message, and when it acknowledged it."""
+"""Read receipts and acknowledgements, and the acknowledgements that are overdue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,18 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import registry as agents
-from transcript_mcp.mail.archive import jobs, records
+from transcript_mcp.mail.archive import jobs, json_files
 from transcript_mcp.mail.messages.boxes import bounded, place_in_list
 from transcript_mcp.mail.messages.letters import HEADERS, letter
 from transcript_mcp.mail.store import Archive
-from transcript_mcp.mail.values import Agent, Letter, LetterPage, ReadReceipt
+from transcript_mcp.mail.values import END_OF_TIME, Agent, Letter, LetterPage, ReadReceipt
 
 __all__ = ["ENDED", "OVERDUE", "Overdue", "Whose", "note", "overdue", "until"]
 
 
 def note(db: Sql, agent: Agent, message_ids: Sequence[str], now: float, *, ack: bool) -> list[ReadReceipt]:
-    """Note that these messages were read, with ``ack`` also acknowledged; the first time counts.
-
-    Raises LetterNotFoundError for one that is not in the agent's inbox; then none is noted.
+    """Mark these messages as read, with ``ack`` also as acknowledged; the first time counts.
+    Raises LetterNotFoundError for one that is not in the agent's inbox; then none is marked.
     """
     agents.touch(db, agent.id, now)
     return [_note(db, agent, message_id, now, ack=ack) for message_id in dict.fromkeys(map(well_formed, message_ids))]
@@ -47,26 +46,24 @@ def _note(db: Sql, agent: Agent, message_id: str, now: float, *, ack: bool) -> R
         "UPDATE message_recipients SET read_ts = ?, ack_ts = ? WHERE message_id = ? AND agent_id = ?",
         (read_ts, ack_ts, message_id, agent.id),
     )
-    if row["kind"] == "bcc":  # a receipt in the archive would tell the others who else got the message
+    if row["kind"] == "bcc":  # a receipt in the archive would show others that it got the message
         return ReadReceipt(message_id, agent.name, read_ts, ack_ts, None)
-    files = {Archive.receipt(agent.name, message_id): records.receipt(message_id, agent.name, read_ts, ack_ts)}
+    files = {Archive.receipt(agent.name, message_id): json_files.receipt(message_id, agent.name, read_ts, ack_ts)}
     done = "acknowledged" if ack_ts is not None else "read"
     job = jobs.enqueue(db, row["project_id"], f"{done}: {message_id} by {agent.name}", files, now=now)
     return ReadReceipt(message_id, agent.name, read_ts, ack_ts, job)
 
 
 OVERDUE: Final = 3600.0
-"""Seconds after which an acknowledgement is overdue, where nobody says otherwise: as long as a claim lasts."""
+"""Default for the seconds after which an acknowledgement is overdue; the same as a claim's default lifetime."""
 
 ENDED: Final = "-"
-"""In place of what a page tells to read on: the list was shown to its end."""
-
-_END_OF_TIME: Final = 2.0**53
+"""Instead of a position to continue from: the list was shown to its end."""
 
 Whose: TypeAlias = Literal["recipient", "sender", "project"]
 
 _MISSING: Final = "missing.message_id = messages.id AND missing.ack_ts IS NULL AND missing.agent_id IS NOT sender_id"
-# Who got a message as bcc is known to its sender; to whoever looks at a project it is not told.
+# A message's sender may see its bcc recipients; whoever views the project may not.
 _SOURCES: Final[dict[Whose, tuple[str, str, str]]] = {
     "recipient": (
         "message_recipients AS own INDEXED BY recipients_inbox CROSS JOIN messages ON messages.seq = own.seq",
@@ -80,17 +77,16 @@ _SOURCES: Final[dict[Whose, tuple[str, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """A message, and the names of those who have not acknowledged it."""
+    """A message, and the names of the agents that have not acknowledged it."""
 
     letter: Letter
     waiting_for: tuple[str, ...]
 
 
 def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any, before: str | None) -> LetterPage[Overdue]:
-    """Messages sent until a time whose acknowledgement is missing, the oldest first.
-
-    Those that the agent of a ``row`` got or sent, or that were sent in the project of a row. ``before`` is what an
-    earlier page told. Raises InvalidLetterError for a limit that is no number, and for another ``before``.
+    """Messages sent until a time that lack an acknowledgement, the oldest first.
+    ``row`` is the row of the agent that received or sent them, or of their project. ``before`` comes from an earlier
+    page. Raises InvalidLetterError for a ``limit`` or ``before`` that is not valid.
     """
     tables, owned, missing = _SOURCES[whose]
     wanted = (
@@ -116,12 +112,11 @@ _decoded = msgspec.json.Decoder(list[str]).decode
 
 
 def until(now: float, older_than: Any) -> float:
-    """Up to when what is older than so many seconds was sent; 0 is all, whatever a clock said.
-
-    Raises InvalidLetterError for what is no number of seconds.
+    """The latest time of messages that are older than so many seconds; for 0 that of all, even if a clock was ahead.
+    Raises InvalidLetterError for an invalid number of seconds.
     """
     age = _checked_age(older_than)
-    return now - age if age else _END_OF_TIME
+    return now - age if age else END_OF_TIME
 
 
 def _after(before: str | None) -> int:

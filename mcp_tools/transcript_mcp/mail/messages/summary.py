@@ -1,7 +1,6 @@
-"""What a thread says, by rules and without a model: the same messages always give the same summary.
-
-Who takes part, the points, what was decided, which questions nobody answered, and what is to be done. Chinese and
-English are read alike (see ``cues``). The answer is bounded, whatever the messages hold.
+"""Summarises a thread by rules, without a model: the same messages always give the same summary.
+It lists participants, key points, decisions, open questions and action items. English and Chinese are understood (see
+``remarks``). The size of the answer is bounded, whatever the messages contain.
 """
 
 from collections import Counter
@@ -10,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypedDict
 
-from transcript_mcp.mail.messages.cues import Remark, key, remarks, words
-from transcript_mcp.mail.search.spaced import without_embedded
+from transcript_mcp.mail.messages.remarks import Remark, key, remarks, words
+from transcript_mcp.mail.search.index_text import without_embedded
 from transcript_mcp.mail.values import Letter
 
 __all__ = ["Action", "Example", "Participant", "Point", "Summary", "summarize", "summarize_letters"]
@@ -38,17 +37,17 @@ class Participant(TypedDict):
 
 
 Point = TypedDict("Point", {"text": str, "from": str, "message_id": str})
-"""Something that was said, by whom and where."""
+"""A sentence, its author and its message."""
 
 Action = TypedDict("Action", {"text": str, "from": str, "message_id": str, "owner": str | None, "done": bool})
-"""Something to do. ``owner`` is who was called upon by name; ``done`` when a check list says so."""
+"""A task. ``owner`` is the agent it names; ``done`` is True when a check list says so."""
 
 Example = TypedDict("Example", {"message_id": str, "from": str, "created_ts": float, "excerpt": str})
 """The beginning of a message."""
 
 
 class Summary(TypedDict):
-    """A thread in short. Lists keep the order of the thread; ``left_out`` counts what was too much, by list.
+    """The summary of a thread. Lists keep the thread's order; ``left_out`` counts omitted entries by list.
 
     Times are seconds since 1970; None when there are no messages.
     """
@@ -68,7 +67,7 @@ class Summary(TypedDict):
 
 @dataclass
 class _Message:
-    """A message that was read."""
+    """A message split into remarks."""
 
     place: int
     id: str
@@ -80,7 +79,7 @@ class _Message:
 
     @cached_property
     def said(self) -> frozenset[str]:
-        """The words of all that it states."""
+        """The words of all its statements."""
         return frozenset[str]().union(*(words(remark.text) for remark in self.stated))
 
     def point(self, remark: Remark) -> Point:
@@ -88,9 +87,8 @@ class _Message:
 
 
 def summarize_letters(letters: Sequence[Letter], include_examples: bool = False, *, older: int = 0) -> Summary:
-    """Summarise the letters of one thread; ``left_out["bodies"]`` counts those of which only the subject was read.
-
-    ``older`` ones of the thread are not among them; ``left_out["messages"]`` tells it.
+    """Summarise the letters of one thread; ``left_out["bodies"]`` counts those whose body was not available.
+    ``older`` is how many letters of the thread are missing; it becomes ``left_out["messages"]``.
     """
     messages = [
         {
@@ -114,8 +112,8 @@ def summarize_letters(letters: Sequence[Letter], include_examples: bool = False,
 def summarize(messages: Sequence[Mapping[str, Any]], include_examples: bool = False) -> Summary:
     """Summarise the messages of one thread, in any order.
 
-    Each has ``id``, ``from_agent``, ``subject``, ``body_md`` and ``created_ts``, and may have ``reply_to``. Of very
-    long threads all messages are counted and the newest 2,000 read, of very long messages the beginning.
+    Each has ``id``, ``from_agent``, ``subject``, ``body_md`` and ``created_ts``, and may have ``reply_to``. In very
+    long threads all messages are counted but only the newest 2,000 read; of very long messages only the beginning.
     """
     ordered = sorted(messages, key=lambda message: message["created_ts"])
     read = _read(ordered[-_MOST_READ:])
@@ -151,7 +149,7 @@ def _understood(place: int, message: Mapping[str, Any], longest: int) -> _Messag
 
 
 def _points(read: Sequence[_Message], left_out: dict[str, int]) -> list[Point]:
-    """The weightiest remarks that stand in no other list; of equals the newest."""
+    """The weightiest remarks that are in no other list; of equal weight, the newest."""
     weighed: dict[str, tuple[int, tuple[int, int], Point]] = {}
     for message in read:
         rest = [
@@ -182,7 +180,7 @@ def _open_questions(read: Sequence[_Message]) -> Iterable[Point]:
 
 
 def _is_answered(question: Remark, asked: _Message, answers: Sequence[_Message], *, only: bool) -> bool:
-    """Somebody else says yes or no next, quotes the question, replies to it alone, or speaks of the same things."""
+    """True when somebody else says yes or no next, quotes the question, replies to its message, or uses its words."""
     wanted, wording = words(question.text), key(question.text)
     enough = min(_ENOUGH, max(1, (len(wanted) + 1) // 2))
     for place, answer in enumerate(answers):
@@ -198,7 +196,7 @@ def _is_answered(question: Remark, asked: _Message, answers: Sequence[_Message],
 
 
 def _actions(read: Sequence[_Message], names: Sequence[str], left_out: dict[str, int]) -> list[Action]:
-    """What is to do, then what is done. A box that is ticked later is the same item."""
+    """Open tasks, then done ones. A box that is ticked later is the same task."""
     found: dict[str, Action] = {}
     for message in read:
         for remark in message.remarks:
@@ -225,7 +223,7 @@ def _owner(remark: Remark, names: Sequence[str]) -> str | None:
 
 
 def _examples(ordered: Sequence[Mapping[str, Any]], read: Sequence[_Message]) -> list[Example]:
-    """The first and the last message, and those between that decide or ask for most."""
+    """The first and the last message, and those between with the most decisions and tasks."""
     weights = {each.id: sum(remark.decides or remark.demands for remark in each.remarks) for each in read}
     middle = sorted(ordered[1:-1], key=lambda message: -weights.get(str(message["id"]), 0))[: _MOST_EXAMPLES - 2]
     chosen = {str(message["id"]) for message in (*ordered[:1], *middle, *ordered[-1:])}

@@ -1,4 +1,4 @@
-"""Any picture as WebP, within bounds. Whoever needs no pictures need not import this: it loads Pillow."""
+"""Converts pictures to WebP, within limits. Import this only where it is needed: it loads Pillow."""
 
 import io
 import struct
@@ -16,30 +16,30 @@ __all__ = ["MOST_BYTES", "MOST_PIXELS", "ImageRefusedError", "WebP", "to_webp"]
 
 MOST_BYTES: Final = 20 * 1024 * 1024
 MOST_PIXELS: Final = 40_000_000
-_LONGEST_SIDE: Final = 16_383  # of WebP itself
-_LARGE: Final = 10_000_000  # pixels, of which each takes ten bytes and more while it is converted
+_LONGEST_SIDE: Final = 16_383  # the format's own limit
+_LARGE: Final = 10_000_000  # pixels; each takes ten bytes or more during conversion
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _PHOTOS: Final = ("JPEG", "MPO")  # phones add a preview or a depth map to a JPEG, which makes it an MPO
 _BARE: Final = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH"})
-_DRAWN: Final = 0.5  # bytes per pixel: a drawing or a screenshot takes less as PNG, a photo more
+_DRAWN: Final = 0.5  # bytes per pixel: a drawing or a screenshot takes fewer as PNG, a photo more
 _BROKEN: Final = (
     *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, AttributeError, ArithmeticError),
     *(RuntimeError, NotImplementedError, MemoryError, struct.error, zlib.error),
 )
-"""What Pillow's readers are known to raise for files that are not what they say."""
+"""Exceptions that Pillow's readers are known to raise for malformed files."""
 
 _one_at_a_time = threading.Lock()
 
 
 class ImageRefusedError(AgentMailError):
-    """A picture cannot be taken; the sentence says why."""
+    """A picture cannot be converted; the message says why."""
 
     code = "image_refused"
 
 
 @dataclass(frozen=True, slots=True)
 class WebP:
-    """A still picture. ``animated`` says that there were more frames, of which it is the first."""
+    """A still picture. ``animated``: it is the first of several frames."""
 
     data: bytes
     width: int
@@ -48,10 +48,9 @@ class WebP:
 
 
 def to_webp(data: bytes, most_pixels: int = MOST_PIXELS) -> WebP:
-    """The picture, upright and without what a camera notes of the place. Raises ImageRefusedError.
-
-    Photos are compressed with loss, drawings without. A WebP that has nothing to be left out is taken as it is, so
-    that a picture that is quoted stays the same file.
+    """The picture as WebP, upright and without metadata such as a camera's location. Raises ImageRefusedError.
+    Photos are compressed lossily, drawings losslessly. A WebP without metadata is returned unchanged, so that a quoted
+    picture stays the same file.
     """
     if len(data) > MOST_BYTES:
         raise ImageRefusedError(f"It has more than {MOST_BYTES // 2**20} MB.")
@@ -76,7 +75,7 @@ def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
         raise ImageRefusedError(f"A side has more than {_LONGEST_SIDE} pixels.")
     image.load()
     is_photo = image.format in _PHOTOS
-    # Not their number: to count the frames of a GIF is to walk through all of it.
+    # Not n_frames: counting the frames of a GIF reads the whole file.
     animated = not is_photo and getattr(image, "is_animated", False)
     if image.format == "WEBP" and not animated and _is_bare(data):
         return WebP(data, width, height)
@@ -92,18 +91,18 @@ def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    """Red, green, blue and perhaps transparency; nothing else is written."""
-    if image.mode.startswith("I"):  # 16 bits of grey, of which Pillow would take all that is not black for white
+    """The picture as RGB or RGBA, without any metadata."""
+    if image.mode.startswith("I"):  # 16-bit grey: Pillow's own conversion clips everything above 255 to white
         image = image.convert("I").point(lambda grey: grey / 256).convert("L")
     transparent = "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
     mode = "RGBA" if transparent else "RGB"
     plain = image if image.mode == mode else image.convert(mode)
-    plain.info.clear()  # nothing of it is for others: where a photo was taken, with what
+    plain.info.clear()  # metadata such as place and camera must not be passed on
     return plain
 
 
 def _is_bare(data: bytes) -> bool:
-    """True for a WebP file that holds a picture and nothing else: no note of a camera, and nothing behind its end."""
+    """True for a WebP file with nothing but a picture: no metadata chunks, and no data after its end."""
     if len(data) != 8 + int.from_bytes(data[4:8], "little"):
         return False
     at = 12

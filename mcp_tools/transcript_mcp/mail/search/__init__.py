@@ -1,1 +1,1 @@
-"""Finding letters by their words."""
+"""Full-text search in messages."""

@@ -1,4 +1,4 @@
-"""Finding messages of a project by their words, the newest first."""
+"""Searches a project's messages, the newest first, and marks the matches."""
 
 import re
 import unicodedata
@@ -8,24 +8,24 @@ from itertools import pairwise, takewhile
 from typing import Final, TypedDict
 
 from nanobot_transcript.sql.contract import Database, Row, Sql
-from transcript_mcp.mail.messages.boxes import COUNTED, LAST, number_of
+from transcript_mcp.mail.messages.boxes import COUNTED, LAST, MOST_FOUND, number_of
+from transcript_mcp.mail.search.index_text import APART, without_embedded
 from transcript_mcp.mail.search.query import LetterQuery, Term, parse
-from transcript_mcp.mail.search.spaced import APART, without_embedded
 from transcript_mcp.mail.values import LetterPage
 
-__all__ = ["LOOKED_AT", "MARK", "MOST_FOUND", "Hit", "Hits", "Marker", "search"]
+__all__ = ["MARK", "Hit", "Hits", "search"]
 
 MARK: Final = "**"
-"""Stands before and after what was found. Asterisks of the text that could be taken for one are left out."""
+"""Stands before and after a match. Asterisks of the text that could be mistaken for it are left out."""
 
-LOOKED_AT: Final = 20_000
-"""Characters of a text in which words are marked. What is found only beyond shows the text's beginning."""
+_LOOKED_AT: Final = 20_000
+"""Characters of a text in which matches are marked. For matches further on, the text's beginning is shown."""
 
 _BEFORE: Final = 60
 _LENGTH: Final = 200
 _TO_A_WORD: Final = 20
 _PAST: Final = 2000
-"""Characters behind a piece in which a word that begins in it may end."""
+"""Characters after a snippet in which a word that begins in it may end."""
 
 _MOST_TERMS: Final = 16
 _MOST_PARTS: Final = 16
@@ -36,14 +36,11 @@ _SPACE: Final = re.compile(r"\s")
 _ASTERISKS: Final = re.compile(r"\*{2,}|\A\*|\*\Z")
 _NO_TERM: Final = re.compile(r"(?!)")
 
-MOST_FOUND: Final = 100
-"""Messages of one answer, whatever limit was asked for."""
-
-# The index gives its rows in the order of their numbers, the newest first, and stops at the limit: nothing is sorted.
+# FTS5 returns rows ordered by rowid, here the newest first, without sorting, and stops at the limit.
 _FIND: Final = (
     "SELECT id, messages.seq, thread_id, messages.subject AS subject, from_agent, created_ts, importance,"
     " CASE WHEN instr(messages.body_md, ';base64,') > 0 THEN messages.body_md"
-    f" ELSE substr(messages.body_md, 1, {LOOKED_AT}) END AS body"
+    f" ELSE substr(messages.body_md, 1, {_LOOKED_AT}) END AS body"
     " FROM fts_messages CROSS JOIN messages ON messages.seq = fts_messages.rowid"
     " WHERE fts_messages MATCH ? AND fts_messages.rowid < ? ORDER BY fts_messages.rowid DESC LIMIT ?"
 )
@@ -64,24 +61,23 @@ Hit = TypedDict(
         "snippet": str,
     },
 )
-"""A message that was found. ``snippet`` is the body round the first word that was found, or the subject when only that
-has it, with the words between ``**``; ``created_ts`` is in seconds since 1970."""
+"""A message that was found. ``snippet`` is the body around the first match, or the subject if only that matches, with
+the matches between ``**``; ``created_ts`` is in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The messages, the newest first, and sentences about what of the query was understood otherwise."""
+    """The messages, the newest first, and notes on parts of the query that were not taken literally."""
 
     hits: LetterPage[Hit]
     notes: tuple[str, ...]
 
 
 def search(database: Database, project_id: int, query: str, limit: int = 20, before: str | None = None) -> Hits:
-    """The newest messages of a project that fit the query (see ``query``), at most ``limit``.
-
-    ``before`` is the id of a message: only what was accepted before it. How many ``more`` there are is counted up to
-    1,000. No query is an error: one that has no word finds nothing, and a note says why. Raises LetterNotFoundError
-    for an id that no message has, and StoreError kinds.
+    """The newest messages of a project that match the query (see ``query``), at most ``limit``.
+    ``before`` is a message's id: only messages accepted before it. ``more`` is counted up to 1,000. No query is an
+    error: one without a word finds nothing, and a note says why. Raises LetterNotFoundError for an unknown id, and
+    StoreError kinds.
     """
     understood = parse(query)
     expression = understood.match(project_id)
@@ -101,7 +97,7 @@ def search(database: Database, project_id: int, query: str, limit: int = 20, bef
 
 
 def _hits(query: LetterQuery, rows: list[Row]) -> list[Hit]:
-    marker = Marker(query.terms())
+    marker = _Marker(query.terms())
     return [
         {
             "id": row["id"],
@@ -117,11 +113,11 @@ def _hits(query: LetterQuery, rows: list[Row]) -> list[Hit]:
 
 
 class _Folding(dict[int, int]):
-    """Characters as the index compares them: without case and accents. One for one, so that places stay the same."""
+    """Characters as the index compares them: without case and accents. One for one, so that positions stay the same."""
 
     def __missing__(self, code: int) -> int:
         character = chr(code)
-        if _apart(character):  # what looks like an accent makes another letter of kana
+        if _apart(character):  # in kana, the mark that looks like an accent makes another letter
             plain = unicodedata.normalize("NFKC", character)
         else:
             plain = "".join(c for c in unicodedata.normalize("NFKD", character) if not unicodedata.combining(c)).lower()
@@ -134,16 +130,16 @@ class _Folding(dict[int, int]):
 _folding: Final = _Folding()
 
 
-class Marker:
-    """Cuts and marks texts for the words of one query."""
+class _Marker:
+    """Makes snippets of texts, with the words of one query marked."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
         patterns = list(filter(None, map(_pattern, terms[:_MOST_TERMS])))
         self._wanted: re.Pattern[str] = re.compile("|".join(patterns)) if patterns else _NO_TERM
 
     def snippet(self, *texts: str) -> str:
-        """The first text that has a word, cut round it; the beginning of the first one when none has."""
-        composed = [unicodedata.normalize("NFC", text[:LOOKED_AT]) for text in texts]
+        """The first text with a match, cut around it; the beginning of the first text when none has one."""
+        composed = [unicodedata.normalize("NFC", text[:_LOOKED_AT]) for text in texts]
         for text in composed:
             folded = _folded(text)
             hit = self._wanted.search(folded)
@@ -169,11 +165,11 @@ def _folded(text: str) -> str:
 
 
 def _pattern(term: Term) -> str:
-    """A pattern for folded texts. Its repetitions are bounded, so that no text makes it slow."""
+    """A pattern for folded texts. Its repetitions are bounded, so that no text can make it slow."""
     parts: list[str] = _PART.findall(_folded(unicodedata.normalize("NFC", term.text)))[:_MOST_PARTS]
     if not parts:
         return ""
-    # The word first and then what may not stand before it: patterns that begin with letters are found much faster.
+    # The word first, and then what may not precede it: `re` finds patterns that begin with letters much faster.
     first = re.escape(parts[0])
     pattern = first + _edge(parts[0], rf"(?<!{_LETTER}{first})")
     for before, part in pairwise(parts):

@@ -1,13 +1,13 @@
-"""What people type into a search, as an expression of SQLite's full-text index.
+"""Turns what people type into a search into an expression for SQLite's full-text index (FTS5).
 
     plan users                 both words, in any order
     "build plan"               the words in this order
-    mig*                       every word that begins so
+    mig*                       every word with this beginning
     plan AND users NOT legacy  AND, OR and NOT in capitals; NOT before AND before OR
     plan (users OR teams)      parentheses
 
-Nothing that a person types reaches SQLite's own parser: each word is quoted, and whatever cannot be meant (an open
-quote, an operator without words, a star in front) is read in the most harmless way. A word with other characters in
+Nothing that a person types reaches FTS5's own query parser unquoted: each word is quoted, and anything invalid (an open
+quote, an operator without words, a leading star) is read in the most harmless way. A word with other characters in
 it (``POL-358``, ``foo:bar``) is the phrase of its parts. Chinese needs no spaces: a run of characters is a phrase.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
 
-from transcript_mcp.mail.search.spaced import APART, spaced
+from transcript_mcp.mail.search.index_text import APART, spaced
 
 __all__ = [
     "LONGEST_PHRASE",
@@ -35,20 +35,20 @@ __all__ = [
 ]
 
 LONGEST_QUERY: Final = 1000
-"""Characters of a query that are looked at."""
+"""Characters of a query that are read."""
 
 MOST_TERMS: Final = 32
-"""Words and phrases of a query that are looked for."""
+"""Words and phrases of a query that are searched for."""
 
 LONGEST_PHRASE: Final = 16
-"""Words of a phrase that are looked for, Chinese characters among them. In each message that has all of them SQLite
-compares their places, which takes seconds for a whole page of frequent ones."""
+"""Words or Chinese characters of a phrase that are searched for. In each message that has all of them FTS5 compares
+their positions, which takes seconds for a whole page of frequent ones."""
 
 MOST_LETTERS: Final = 4
-"""Beginnings of one letter in a query: for each, SQLite gathers a good part of the index."""
+"""One-letter prefixes in a query: for each, FTS5 collects a large part of the index."""
 
 _DEEPEST: Final = 12
-"""SQLite's parser has a stack of 100 places, of which a level of parentheses takes three and more."""
+"""Levels of parentheses. FTS5's parser has a stack of 100 entries, of which each level takes three or more."""
 
 _CANNOT_BE_TYPED: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _APART_IN_CHINESE: Final = re.compile("[，。、；：？！…—·《》〈〉【】〔〕]")
@@ -72,7 +72,7 @@ _NOTHING: Final = "The query has no word to search for."
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word or phrase as the index has it (see ``spaced``); with ``prefix`` its last word may go on."""
+    """A word or phrase as the index stores it (see ``spaced``); with ``prefix`` its last word is a prefix."""
 
     text: str
     prefix: bool = False
@@ -80,21 +80,21 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Every message but those that fit ``part``."""
+    """Every message except those that match ``part``."""
 
     part: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Messages that fit all ``parts``."""
+    """Messages that match all ``parts``."""
 
     parts: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """Messages that fit any of the ``parts``."""
+    """Messages that match any of the ``parts``."""
 
     parts: tuple["Node", ...]
 
@@ -104,25 +104,25 @@ Node: TypeAlias = Term | Not | Both | Either
 
 @dataclass(frozen=True, slots=True)
 class LetterQuery:
-    """What is looked for (None: nothing can be found), and sentences about what was understood otherwise."""
+    """The parsed query (None: nothing to search for), and notes on what was not taken literally."""
 
     root: Node | None
     notes: tuple[str, ...] = ()
 
     def match(self, project_id: int) -> str | None:
-        """The right side of MATCH for the messages of one project; None when there is nothing to look for."""
+        """The right side of MATCH for the messages of one project; None when there is nothing to search for."""
         if self.root is None:
             return None
         return _rendered(_both([_Project(project_id), self.root]), project_id)
 
     def terms(self) -> list[Term]:
-        """What a message that was found may contain, in the order of the query: not what NOT excludes."""
+        """The terms that a match may contain, in the order of the query; not those that NOT excludes."""
         return [] if self.root is None else list(_wanted(self.root))
 
 
 @dataclass(slots=True)
 class _Group:
-    """What stands between two parentheses so far: alternatives of parts that all have to fit."""
+    """The content of a pair of parentheses so far: alternatives, each a list of parts that must all match."""
 
     alternatives: list[list[Node]] = field(default_factory=lambda: [[]])
     negated: bool = False
@@ -130,7 +130,7 @@ class _Group:
 
 
 class _Parser:
-    """Reads pieces one after the other with a stack of its own, so that no nesting is too deep for it."""
+    """Reads a query piece by piece with an explicit stack, so that no nesting exhausts Python's."""
 
     def __init__(self) -> None:
         self.groups: list[_Group] = [_Group()]
@@ -271,7 +271,7 @@ def _wanted(node: Node) -> Iterator[Term]:
 
 
 def _rendered(node: Node, project_id: int) -> str:
-    """The expression in SQLite's syntax, which knows NOT only between two parts: the left one is the whole project."""
+    """The expression in FTS5's syntax, where NOT needs a left side: if there is none, it is the whole project."""
     if isinstance(node, _Project):
         return f'project : "{node.text}"'
     if isinstance(node, Term):

@@ -74,8 +74,8 @@ def print_overdue(found: "Sequence[Overdue]") -> None:
 
 
 def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> None:
-    """Whole messages, in this order; pictures inside a text are left out. ``repos``: archives by project."""
-    from transcript_mcp.mail.search.spaced import without_embedded
+    """Whole messages, in this order; pictures inside a text are left out. ``repos`` are the projects' archives."""
+    from transcript_mcp.mail.search.index_text import without_embedded
 
     out = console()
     for number, letter in enumerate(letters):

@@ -1,9 +1,9 @@
-"""Whether an answer is one of the options, where an agent wants nothing else.
+"""Checks that an answer chooses options, where the agent allows no free text.
 
-The words differ with who says them. Our pages and forms say ``red, blue``, with several choices
-``Colour: red\\n\\nSize: L``; groups have a content for each option; pages of the original say
-``Q: Colour\\nA: red, blue``, without the mark of an option that the agent recommends, and with what their people have
-set to stand before and after every answer.
+Clients write answers in different forms. Our page writes ``red, blue``, or with several choices
+``Colour: red\\n\\nSize: L``; groups send a content for each option; pages of the original program write
+``Q: Colour\\nA: red, blue``, without the mark of a recommended option, and with any text before and after it that
+people have set up.
 """
 
 import re
@@ -22,7 +22,7 @@ _LONGEST_HINT: Final = 500
 
 
 def check_answer(question: Question, contents: Sequence[AnswerContent]) -> None:
-    """An answer to a question that takes no own words chooses an option. Raises InvalidQuestionError."""
+    """Raise InvalidQuestionError for an answer with free text to a question that only accepts its options."""
     choices = question.choices
     if not choices or any(choice.custom or not _labels(choice) for choice in choices):
         return
@@ -48,7 +48,7 @@ def _is_chosen(choices: Sequence[Choices], text: str) -> bool:
 
 
 def _ends(choice: Choices, text: str, start: int) -> set[int]:
-    """Where this choice's options may end, which are said from here on."""
+    """All positions where a list of this choice's options that begins at ``start`` may end."""
     labels, ends, seen = _labels(choice), set[int](), set[int]()
     to_see = {start + len(head) for head in ("", f"{_title(choice)}: ") if text.startswith(head, start)}
     while to_see:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transcript_mcp.transcript.lines import encode, moment, shown
+from transcript_mcp.transcript.json_lines import encode, moment, shown
 
 HOSTILE = [
     "a\nb",

@@ -1,4 +1,4 @@
-"""Files of the archive that are JSON: who an agent is, what a project is, what became of a message, who claims what."""
+"""The JSON files of the archive: projects, profiles of agents, receipts and claims."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ def project_file(project: Project) -> str:
 
 
 def profile(agent: Agent, token_sha256: str | None = None) -> str:
-    """``agents/<Name>/profile.json``. ``project`` is the agent's home; in another project's archive it is a guest.
+    """``agents/<Name>/profile.json``. ``project`` is the agent's own; in another project's archive it is a guest.
 
-    The hash of a random token of 256 bits gives nothing away; with it a rebuilt database knows the agent again.
+    The token's hash is safe to publish, because the token has 256 random bits; a rebuilt database needs it.
     """
     record: dict[str, Any] = {
         "name": agent.name,
@@ -56,7 +56,7 @@ def receipt(message_id: str, agent: str, read_ts: float, ack_ts: float | None) -
 
 
 class ClaimRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is read of a claim's file; the rest of it is for people."""
+    """The fields of a claim's file that are read back; others are for people."""
 
     project: str
     agent: str

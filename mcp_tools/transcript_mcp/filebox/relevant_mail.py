@@ -1,4 +1,4 @@
-"""Which mail of an inbox belongs to what a group is talking about."""
+"""Finds mail in an inbox that is about what a group is discussing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _ID_LENGTH: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Relevant:
-    """A mail that belongs to the talk: how much (0 to 1), and why, in a sentence."""
+    """A mail that is relevant to a discussion, its score (0 to 1), and the reason in a sentence."""
 
     mail: Mail
     score: float
@@ -29,9 +29,9 @@ class Relevant:
 
 
 def relevant(inbox: Sequence[Mail], mailbox: MailboxFolder, recent: Iterable[Entry], limit: int) -> list[Relevant]:
-    """The mails of an inbox that have to do with the recent entries of a group, the most fitting first.
+    """The mails of an inbox that are relevant to the recent entries of a group, the most relevant first.
 
-    Looks at the newest 200 mails. A mail that cannot be understood belongs to nothing.
+    Only the newest 200 mails are considered, and none that cannot be parsed.
     """
     said = spoken(recent)
     with mailbox.looked_at("inbox") as folder:
@@ -53,6 +53,6 @@ def _newest_text(folder: int | None, mail: Mail) -> str:
     try:
         taken = read_beginning(folder, real_name(mail.file), _READ) if folder is not None else None
     except OSError:
-        return ""  # its title still counts
+        return ""  # the title still counts
     written = entries(taken.body.decode("utf-8", "replace")) if taken else []
     return written[0].text if written else ""

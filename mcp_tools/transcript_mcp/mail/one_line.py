@@ -1,4 +1,4 @@
-"""Texts that stand on one line for people: subjects, names, keys."""
+"""Checks and formats one-line texts: subjects, names, keys."""
 
 import re
 from typing import Any, Final
@@ -6,9 +6,9 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError
 
-__all__ = ["amount", "has_controls", "line"]
+__all__ = ["amount", "line"]
 
-# Control characters, what ends a line in Unicode, what turns the direction of writing round, halves of characters.
+# Control characters, Unicode line ends, marks that change the direction of writing, and unpaired surrogates.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -20,13 +20,13 @@ def amount(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def has_controls(text: str) -> bool:
-    """True when the text would not be shown as what it is on one line."""
+def _has_controls(text: str) -> bool:
+    """True when the text would not be shown faithfully on one line."""
     return _CONTROLS.search(text) is not None
 
 
 def line(what: str, text: Any, longest: int, *, empty: bool = False) -> str:
-    """One line of at most ``longest`` characters, without spaces around. Raises InvalidLetterError about ``what``."""
+    """The text as one stripped line of at most ``longest`` characters. Raises InvalidLetterError, naming ``what``."""
     if not isinstance(text, str):
         raise InvalidLetterError(
             f"The {what} must be a text, not {str(text)[:40]!r}.", hint=f"Give the {what} as a string."
@@ -38,7 +38,7 @@ def line(what: str, text: Any, longest: int, *, empty: bool = False) -> str:
         raise InvalidLetterError(
             f"The {what} has {len(clean):,} characters; {longest:,} are allowed.", hint=f"Shorten the {what}."
         )
-    if has_controls(clean):
+    if _has_controls(clean):
         raise InvalidLetterError(
             f"The {what} contains a line break or another control character.",
             hint="Write it on one line, as plain text.",

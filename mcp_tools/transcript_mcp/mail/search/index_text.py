@@ -1,4 +1,4 @@
-"""Text as the full-text index wants it: characters of scripts without spaces stand apart, however they were typed."""
+"""Prepares text for the full-text index: puts spaces around the characters of scripts that are written without them."""
 
 import re
 import unicodedata
@@ -9,17 +9,16 @@ from nanobot_transcript.unicode_text import DENSE
 __all__ = ["APART", "spaced", "without_embedded"]
 
 APART: Final = DENSE + "\U00020000-\U0003ffff"
-"""What stands apart, as a character class: the scripts without spaces, and the rarer Chinese characters."""
+"""Characters to separate, as a character class: scripts without spaces, and the rarer Chinese characters."""
 
 _APART: Final = re.compile(f"([{APART}])")
 
 
 def spaced(text: str) -> str:
-    """The text with a space round each character of a script that sets none, so that each is a word of the index.
-
-    SQLite's own tokenizers either take a whole run of Chinese for one word (``unicode61``) or cannot find anything
+    """The text with spaces around each character of a script without spaces, so that each is a word of the index.
+    FTS5's own tokenizers either take a whole run of Chinese for one word (``unicode61``) or cannot find anything
     shorter than three characters (``trigram``). Full-width and composed forms become the plain ones (NFKC), because
-    a Chinese keyboard writes ``ｖ２`` as readily as ``v2``. The data of pictures is left out.
+    a Chinese keyboard writes ``ｖ２`` as readily as ``v2``. The data of embedded pictures is left out.
 
     >>> spaced("发布 ｖ２窗口")
     ' 发  布  v2 窗  口 '
@@ -35,7 +34,7 @@ _DATA: Final = re.compile(
 
 
 def without_embedded(text: str) -> str:
-    """The text with a dash in the place of each data URI.
+    """The text with each data URI replaced by a dash.
 
     >>> without_embedded("![flow](data:image/webp;base64,UklGRg==) as said")
     '![flow](-) as said'

@@ -13,8 +13,8 @@ from support.waiting import PATIENCE
 from nanobot_transcript.sql.contract import Schema, Sql
 from nanobot_transcript.sql.location import Shelf
 from nanobot_transcript.sql.sqlite import SqliteDatabase
-from transcript_mcp.assistant.questions.records import SqlQuestionStore
-from transcript_mcp.assistant.questions.store import End
+from transcript_mcp.assistant.questions.contract import End
+from transcript_mcp.assistant.questions.sql_store import SqlQuestionStore
 from transcript_mcp.assistant.questions.tables import SCHEMA
 from transcript_mcp.assistant.questions.values import AnswerContent, Ending, HistoryQuery, Question
 

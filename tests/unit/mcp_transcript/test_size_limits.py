@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transcript_mcp.transcript.bounds import bounded, fitting, shortened, within
-from transcript_mcp.transcript.lines import Line, encode
+from transcript_mcp.transcript.json_lines import Line, encode
+from transcript_mcp.transcript.size_limits import bounded, fitting, shortened, within
 
 
 def line(text: str, message_id: str = "om_1") -> Line:

@@ -1,7 +1,7 @@
-"""What a line of a message is: a point, a decision, a question or something to do; by its words, in two languages.
+"""Classifies the lines of a message by their words, in English and Chinese: point, decision, question or task.
 
-No pattern here repeats over more than a bounded piece of text, and every piece is bounded: the work grows with the
-length of the text and never faster.
+Every repetition in the patterns is bounded, and so is every piece of text they see: the work grows linearly with the
+length of the text.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
-from transcript_mcp.mail.search.spaced import APART
+from transcript_mcp.mail.search.index_text import APART
 
 __all__ = ["Kind", "Remark", "key", "remarks", "words"]
 
@@ -74,8 +74,8 @@ _COMMON: Final = frozenset(
 
 @dataclass(frozen=True)
 class Remark:
-    """A sentence, or a line that stands for one. ``kind`` is what its Markdown says: ``open`` and ``done`` are boxes of
-    a check list, or items under a heading like "To do", ``decision`` those under one like "Decisions"."""
+    """A sentence, or a line that counts as one. ``kind`` comes from its Markdown: ``open`` and ``done`` are items of a
+    check list or under a heading like "To do", ``decision`` those under one like "Decisions"."""
 
     text: str
     kind: Kind
@@ -83,7 +83,7 @@ class Remark:
 
     @cached_property
     def asks(self) -> bool:
-        """A question, and no request that is only put as one."""
+        """A real question, not a request phrased as one."""
         if self.kind == "quote" or not _ASKS.search(self.text.rstrip(_CLOSING)):
             return False
         return not (_POLITE.search(self.text) and (self.called or not self.text.isascii()))
@@ -105,7 +105,7 @@ class Remark:
 
     @cached_property
     def decides(self) -> bool:
-        """Something that was settled: neither asked, nor denied, nor to come."""
+        """A decision that was made: not asked, denied or still to come."""
         if self.kind == "decision":
             return True
         if self.kind in {"quote", "heading", "open"} or self.asks:
@@ -115,7 +115,7 @@ class Remark:
 
     @cached_property
     def answers(self) -> bool:
-        """It begins as answers do."""
+        """It begins like an answer."""
         return self.kind != "quote" and _ANSWERS.match(self.text) is not None
 
     @cached_property
@@ -131,7 +131,7 @@ class Remark:
 
 
 def remarks(body: str) -> Iterator[Remark]:
-    """The sentences of a message without its code, in their order."""
+    """The sentences of a message in order, without its code blocks."""
     fence, first = "", True
     section: Kind | None = None
     for line in body.splitlines():
@@ -157,7 +157,7 @@ def _section(heading: str) -> Kind | None:
 
 
 def words(text: str) -> frozenset[str]:
-    """The words by which a question and its answer are known to belong together; of Chinese, each two characters."""
+    """The words that show that a question and an answer belong together; for Chinese, each pair of characters."""
     found: set[str] = set()
     for run in _WORD.findall(text[:_LONGEST_SENTENCE].lower()):
         if run[0] > "\x7f" and _RUN_APART.match(run):
@@ -168,7 +168,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def key(text: str) -> str:
-    """What is the same in two wordings of one thing."""
+    """The text without case, spacing and punctuation, to recognise repetitions."""
     return " ".join(_WORD.findall(text.lower()))
 
 
@@ -188,7 +188,7 @@ def _of_line(line: str) -> Iterator[Remark]:
 def _sentences(line: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(line):
-        # A dot inside of a word ends nothing: v2.1, users.py.
+        # A dot inside a word ends no sentence: v2.1, users.py.
         if end[0][0] in ".!?" and line[end.end() : end.end() + 1].strip(_CLOSING):
             continue
         yield line[start : end.end()]

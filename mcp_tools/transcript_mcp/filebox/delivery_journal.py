@@ -1,8 +1,8 @@
-"""What is being delivered, so that a delivery that was killed in the middle can be finished.
+"""A journal of deliveries in progress, so that one that was killed in the middle can be finished.
 
-The sender's copy is written first, outside the boxes, and locked by the process that delivers. Once the mail has
-arrived, the copy is moved to the outbox. A copy that nobody holds any more is an accident: its mail has arrived without
-a copy in the sender's outbox, or has not arrived at all.
+The sender's copy is written first, outside the boxes, and locked (flock) by the delivering process. Once the mail was
+delivered, the copy is renamed into the outbox. A copy without a lock is left from a crash: its mail was delivered but
+is missing in the sender's outbox, or was not delivered at all.
 """
 
 import fcntl
@@ -24,14 +24,14 @@ __all__ = ["Intent", "Note", "Sending", "abandoned", "announced"]
 
 _FOLDER: Final = (STATE, "sending")
 _EARLIER: Final = (STATE, "pending")
-"""Where earlier versions left their notes; they would take a copy there for somebody else's file, and remove it."""
+"""The folder of earlier versions, which would remove a copy there as a foreign file; so new copies are elsewhere."""
 _OPEN: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """A mail on its way to an agent: its id, and the time of the entry that is on the way.
+    """A delivery in progress: the mail's id, its receiver, and the time of the entry being delivered.
 
-    Earlier versions left this itself behind, as JSON, in place of the copy.
+    Earlier versions wrote this as JSON instead of the copy.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Intent(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Note:
-    """A delivery that was begun; ``keep`` leaves its traces behind for somebody to finish the work."""
+    """An unfinished delivery; with ``keep`` it stays in the journal to be finished later."""
 
     intent: Intent
     keep: bool = False
@@ -49,7 +49,7 @@ class Note:
 
 @dataclass(slots=True)
 class Sending:
-    """A delivery that goes on; ``keep`` leaves the copy where it is, to be put into the outbox another time."""
+    """A delivery in progress; with ``keep`` the copy stays in the journal and is moved to the outbox by a repair."""
 
     sender: OpenMailbox
     name: str
@@ -67,7 +67,7 @@ class Sending:
 
 @contextmanager
 def announced(sender: OpenMailbox, text: bytes) -> Iterator[Sending]:
-    """Keep the sender's copy for as long as the block runs. Raises MailboxUnavailableError and ConfigError."""
+    """Keep the sender's copy in the journal during the block. Raises MailboxUnavailableError and ConfigError."""
     folder = sender.folder(*_FOLDER)
     name, descriptor = _begun(sender, folder)
     sending = Sending(sender, name)
@@ -85,14 +85,14 @@ def announced(sender: OpenMailbox, text: bytes) -> Iterator[Sending]:
 
 
 def abandoned(sender: MailboxFolder) -> Iterator[Note]:
-    """Deliveries that nobody goes on with, each held while it is looked at and forgotten after that unless ``keep``."""
+    """Deliveries of crashed processes. Each is locked while the caller handles it, then removed unless ``keep``."""
     for place in (_FOLDER, _EARLIER):
         with sender.looked_at(*place) as folder:
             for name in names(folder):
                 try:
                     descriptor = os.open(name, _OPEN, dir_fd=folder)
                 except OSError:
-                    continue  # its delivery has just ended
+                    continue  # the delivery has just ended
                 try:
                     yield from _held(folder, name, descriptor)
                 finally:
@@ -100,9 +100,9 @@ def abandoned(sender: MailboxFolder) -> Iterator[Note]:
 
 
 def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
-    """An empty file of our own, locked.
+    """A new, empty, locked file.
 
-    Whoever looks for abandoned ones may be quicker: it holds the file, or has removed it. Then there is another.
+    Between creating and locking it, ``abandoned`` of another process may lock it or remove it; then another is created.
     """
     while True:
         name = f"{unused_name()}.md"
@@ -131,7 +131,7 @@ def _held(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         taken = read(folder, name)
     except OSError:
-        return  # somebody is at it
+        return  # locked: its delivery is still running
     if taken is None:
         return
     intent = _intent(taken.body)
@@ -144,7 +144,7 @@ def _held(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:
 
 
 def _intent(body: bytes) -> Intent | None:
-    """What a file says of the mail that is on its way; None for one that is not ours, or was killed while written."""
+    """The delivery that a file describes; None for a foreign file, or one that was not written completely."""
     with suppress(msgspec.MsgspecError):
         return msgspec.json.decode(body, type=Intent)
     text = body.decode("utf-8", "replace")

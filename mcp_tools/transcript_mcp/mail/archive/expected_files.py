@@ -1,4 +1,4 @@
-"""What the archive of a project should hold, as the database has it: the text of each file by its path."""
+"""The files that the archive of a project should have according to the database: texts by path."""
 
 from collections.abc import Container, Iterator
 from typing import Any, Final
@@ -7,7 +7,7 @@ import msgspec
 
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import registry as agents
-from transcript_mcp.mail.archive import records
+from transcript_mcp.mail.archive import json_files
 from transcript_mcp.mail.claims import ledger
 from transcript_mcp.mail.messages import frontmatter
 from transcript_mcp.mail.messages.letters import WHOLE, letter
@@ -23,8 +23,8 @@ _RECIPIENTS: Final = (
 
 
 def expected(db: Sql, project: Project, present: Container[str]) -> dict[str, str]:
-    """The files of a project. ``present`` are those that are there: they say which folders a message lies in."""
-    files = {PROJECT_FILE: records.project_file(project)}
+    """The files of a project. ``present``: the existing files, which show in which folders messages are stored."""
+    files = {PROJECT_FILE: json_files.project_file(project)}
     files.update(_profiles(db, project))
     files.update(_guests(db, project, present))
     files.update(_claims(db, project))
@@ -39,7 +39,7 @@ def expected(db: Sql, project: Project, present: Container[str]) -> dict[str, st
 
 
 def attachments(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
-    """The files that messages of a project have with them: message id and path."""
+    """The attachments of a project's messages: message id and path."""
     rows = db.execute(
         "SELECT id, attachments_json FROM messages WHERE project_id = ? AND attachments_json <> '[]'", (project.id,)
     )
@@ -50,9 +50,9 @@ def attachments(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
 
 
 def same(path: str, found: str, wanted: str) -> bool:
-    """True when a file says what it should, whatever a later version or a person writes into it besides.
+    """True when a file has the wanted values, ignoring others that a later version or a person added.
 
-    Raises ArchiveError and msgspec.DecodeError when it is not what belongs there.
+    Raises ArchiveError and msgspec.DecodeError when it cannot be parsed.
     """
     if path.endswith(".md"):
         return frontmatter.parse(found) == frontmatter.parse(wanted)
@@ -63,20 +63,20 @@ def same(path: str, found: str, wanted: str) -> bool:
 def _profiles(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
     at_home = db.execute(f"{agents.ROWS} WHERE agents.project_id = ?", (project.id,)).fetchall()
     for row in at_home:
-        yield Archive.profile(row["name"]), records.profile(agents.agent(row), row["token_sha256"])
+        yield Archive.profile(row["name"]), json_files.profile(agents.agent(row), row["token_sha256"])
 
 
 def _guests(db: Sql, project: Project, present: Container[str]) -> Iterator[tuple[str, str]]:
-    """Only who they are counts: what they work on is brought up to date at home."""
+    """Only a guest's identity is compared: its task is kept up to date in its own project."""
     guests = f"{agents.ROWS} WHERE agents.id IN (SELECT agent_id FROM guests WHERE project_id = ?)"
     for row in db.execute(guests, (project.id,)).fetchall():
         path, agent = Archive.profile(row["name"]), agents.agent(row)
         who = msgspec.json.encode({"name": agent.name, "project": agent.project}).decode()
-        yield path, who if path in present else records.profile(agent)
+        yield path, who if path in present else json_files.profile(agent)
 
 
 def _claims(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
-    """Of several claims that share a file the newest one is in it."""
+    """Claims on the same path share a file, which holds the newest one."""
     rows = db.execute(f"{ledger.ROWS} WHERE claims.project_id = ? ORDER BY claims.id", (project.id,))
     return map(ledger.claim_file, rows.fetchall())
 
@@ -93,4 +93,4 @@ def _message(db: Sql, sent: Letter, key: str | None, present: Container[str]) ->
         own = frontmatter.render_blind(sent, name, row["home"], key) if is_blind else text
         yield archive.inbox(name, *at), own
         if read_ts is not None and not is_blind:
-            yield Archive.receipt(name, sent.id), records.receipt(sent.id, name, read_ts, row["ack_ts"])
+            yield Archive.receipt(name, sent.id), json_files.receipt(sent.id, name, read_ts, row["ack_ts"])

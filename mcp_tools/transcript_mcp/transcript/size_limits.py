@@ -1,9 +1,9 @@
-"""Keeps answers within a number of characters: fewer lines, and the beginning of texts that are long."""
+"""Limits the size of answers in characters: fewer lines, and only the beginning of long texts."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from transcript_mcp.transcript.lines import Line, encode
+from transcript_mcp.transcript.json_lines import Line, encode
 
 __all__ = [
     "LEAST_CHARS",
@@ -25,19 +25,19 @@ USUAL_CHARS: Final = 8_000
 MOST_CHARS: Final = 30_000
 
 SHARE: Final = 4
-"""No line takes more than this part of an answer."""
+"""A line takes at most one in ``SHARE`` parts of an answer."""
 
 _SHORTEST: Final = 80
 _NOTE: Final = 120
 
 
 def bounded(value: int, least: int, most: int) -> int:
-    """What was asked for, as far as it is given."""
+    """The value, limited to ``least`` and ``most``."""
     return min(max(least, value), most)
 
 
 def within(lines: Iterable[Line], max_chars: int) -> list[Line]:
-    """The first of ``lines``, as many as take ``max_chars`` encoded; the first one is always there."""
+    """As many of the first ``lines`` as fit into ``max_chars`` encoded, but at least one."""
     kept: list[Line] = []
     left = max_chars
     for line in lines:
@@ -49,14 +49,14 @@ def within(lines: Iterable[Line], max_chars: int) -> list[Line]:
 
 
 def fitting(lines: Iterable[Line], max_chars: int) -> list[Line]:
-    """Like ``within``; a line that takes more than a quarter of it is shortened."""
+    """Like ``within``; a line that takes more than a quarter of ``max_chars`` is shortened."""
     return within((shortened(line, max_chars // SHARE) for line in lines), max_chars)
 
 
 def shortened(line: Line, limit: int, *, offset: int = 0) -> Line:
-    """The line with as much of its text, from ``offset`` on, as takes about ``limit`` characters.
+    """The line with its text from ``offset`` on, cut to about ``limit`` characters.
 
-    What is missing is said under ``more``, a key of its own, so that no text can pretend to it.
+    What is missing is described under the key ``more``, apart from the text, so that no text can fake it.
     """
     whole: str = line["text"]
     text = whole[offset:]
@@ -74,7 +74,7 @@ def shortened(line: Line, limit: int, *, offset: int = 0) -> Line:
 
 
 def _beginning(text: str, room: int) -> str:
-    """As much of the text as takes ``room`` characters encoded: one may take six, or twelve."""
+    """The beginning of the text that takes ``room`` characters encoded; one character may become six or twelve."""
     text = text[:room]
     while (length := len(encode(text)) - 2) > room:
         text = text[: max(1, min(len(text) * room // length, len(text) - 1))]

@@ -1,8 +1,7 @@
-"""Where the copies of one mail lie: by its exact id, in every box of the mailboxes concerned.
+"""Finds all copies of a mail by its id, in every box of the mailboxes concerned.
 
-All copies of a mail have the same file name, and the name tells the beginning of the id. So in the usual case a few
-names are tried and nothing is searched. Only when a mailbox seems to have no copy are its boxes listed anew, and only
-when there is none at all are headers compared.
+All copies have the same file name, which contains the beginning of the id. So usually a few known names are tried. Only
+if a mailbox seems to have no copy are its folders read again, and only if there is no copy at all are headers compared.
 """
 
 import re
@@ -29,7 +28,7 @@ _Search = Callable[[str, MailboxFolder, Views], set[str]]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One file of a mail. ``text`` holds bytes that are no UTF-8 as surrogates, so that none is lost."""
+    """One file of a mail. Bytes that are not UTF-8 become surrogates in ``text``, so writing it back loses nothing."""
 
     mailbox: MailboxFolder
     box: Box
@@ -39,15 +38,15 @@ class Copy:
 
     @property
     def order(self) -> tuple[int, int]:
-        """The newest copy has the largest: by the header's time, then by what it knows."""
+        """Sort key, largest for the newest copy: by the header's time, then by the length of its text."""
         return self.mail.time_ms, len(self.text)
 
 
 def copies_of(message_id: str, mailboxes: Sequence[MailboxFolder], views: Views, *, whole: bool = False) -> list[Copy]:
     """All copies of a mail, newest first; empty when there is none.
 
-    ``message_id`` may be shortened to 8 characters or more, unless it must be ``whole``. Raises InvalidMailError when
-    several mails begin so, MailboxUnavailableError and ConfigError.
+    ``message_id`` may be a prefix of 8 characters or more, unless it must be ``whole``. Raises InvalidMailError when
+    several mails have the prefix, MailboxUnavailableError and ConfigError.
     """
     searches: list[_Search] = [_names_known, _names_there] if _COMPLETE.fullmatch(message_id) else [_names_there]
     tried: set[str] = set()
@@ -64,13 +63,13 @@ def copies_of(message_id: str, mailboxes: Sequence[MailboxFolder], views: Views,
 
 
 def _names_known(message_id: str, mailbox: MailboxFolder, views: Views) -> set[str]:
-    """Names that end as the id demands, as far as this process has seen them."""
+    """Names with the ending of the id, from the cache."""
     suffix = id_suffix(message_id) or ""
     return set[str]().union(*(views.box(mailbox, box).ending(suffix, fresh=False) for box in BOXES))
 
 
 def _names_there(message_id: str, mailbox: MailboxFolder, views: Views) -> set[str]:
-    """Names that end so now; where names tell no id, headers are asked."""
+    """Names with that ending now; where names contain no id, also by headers."""
     suffix = id_suffix(message_id)
     names: set[str] = set()
     for view in (views.box(mailbox, box) for box in BOXES):

@@ -1,4 +1,4 @@
-"""An empty database filled with what the archive of all projects holds."""
+"""Fills an empty database from the archives of all projects."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ import msgspec
 from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import names
-from transcript_mcp.mail.archive.records import ClaimRecord
+from transcript_mcp.mail.archive.json_files import ClaimRecord
 from transcript_mcp.mail.archive.snapshots import LastCommit
 from transcript_mcp.mail.claims import patterns
 from transcript_mcp.mail.messages import frontmatter
@@ -27,7 +27,7 @@ _CLAIM: Final = re.compile(r"[0-9a-f]{40}(\..+)?\.json")
 
 
 _TIMES: Final = ("created_ts", "inception_ts", "read_ts", "ack_ts")
-_ENDS_OF_TIME: Final = 60_000_000_000.0  # from the year 68 to the year 3871; clocks go wrong, but not by so much
+_ENDS_OF_TIME: Final = 60_000_000_000.0  # seconds around 1970: the years 68 to 3871, beyond any wrong clock
 
 _T = TypeVar("_T")
 
@@ -54,7 +54,7 @@ class _Receipt(msgspec.Struct):
 
 @dataclass(slots=True)
 class Filled:
-    """How much was found, and a sentence for each file that cannot be read and was left out."""
+    """The numbers of restored rows, and a sentence for each unreadable file that was skipped."""
 
     projects: int = 0
     agents: int = 0
@@ -65,7 +65,7 @@ class Filled:
 
 @dataclass(slots=True)
 class _Project:
-    """A project while it is being read. ``people`` are the rows of those whom a name means in it."""
+    """A project being restored. ``people``: the rows of agents and guests by name."""
 
     snapshot: LastCommit
     record: _ProjectRecord
@@ -74,11 +74,11 @@ class _Project:
 
 
 _Claims: TypeAlias = dict[tuple[int, str, str, float], tuple[_Project, ClaimRecord, bool]]
-"""By project, name of the file, holder and time: a file holds one claim after the other."""
+"""By project, file name, holder and time: a file holds one claim after the other."""
 
 
 def fill(db: Sql, snapshots: Iterable[LastCommit]) -> Filled:
-    """Fill a database that has its tables and nothing in them. What cannot be read is left out and told."""
+    """Fill a database with empty tables. Unreadable files are skipped and reported."""
     filling = _Filling(db)
     found = [project for snapshot in snapshots if (project := filling.project(snapshot)) is not None]
     found.sort(key=lambda project: (project.record.created_ts, project.snapshot.slug))
@@ -94,7 +94,7 @@ def fill(db: Sql, snapshots: Iterable[LastCommit]) -> Filled:
 
 
 def _check_moments(*moments: float | None) -> None:
-    """Raises ValueError for what is no time: a person may have edited a file, and a calendar has an end."""
+    """Raise ValueError for an impossible time, as in a file that a person has edited."""
     if not all(moment is None or abs(moment) < _ENDS_OF_TIME for moment in moments):
         raise ValueError("It contains an invalid time.")
 
@@ -125,7 +125,7 @@ class _Filling:
         self.filled.projects += 1
 
     def insert_people(self, projects: Iterable[_Project]) -> None:
-        """First those at home in a project, in the order in which they came; then the guests of each."""
+        """First the agents of all projects, in the order of registration; then the guests of each project."""
         profiles = [(project, profile) for project in projects for profile in self._profiles(project)]
         profiles.sort(key=lambda each: (each[1].inception_ts, each[1].name))
         for project, profile in profiles:
@@ -137,7 +137,7 @@ class _Filling:
                 self._insert_guest(project, profile, home)
 
     def insert_messages(self, projects: Iterable[_Project]) -> None:
-        """In the order in which they were sent: that is their order everywhere."""
+        """In the order of sending, because the row numbers define the order everywhere."""
         everything: list[tuple[_Project, MessageFile, dict[str, str]]] = []
         for project in projects:
             inboxes = _inboxes(project.snapshot)
@@ -168,7 +168,7 @@ class _Filling:
                 )
 
     def insert_claims(self, projects: Iterable[_Project]) -> None:
-        """Every claim that was in a commit, in its last state: a file holds only the newest one on its path."""
+        """All claims from the history of commits, in their last state: a file only holds the newest on its path."""
         found: _Claims = {}
         for project in projects:
             for name, record in self._claim_records(project):
@@ -180,7 +180,7 @@ class _Filling:
             self._insert_claim(project, record, beside=beside)
 
     def insert_activity(self) -> None:
-        """An agent was active when it came, when it sent something, and when it read something."""
+        """Set each agent's last activity: its registration, last message, last reading or last claim."""
         self._db.execute(
             "UPDATE agents SET last_active_ts = max(inception_ts,"
             " coalesce((SELECT max(created_ts) FROM messages WHERE sender_id = agents.id), 0),"
@@ -228,12 +228,12 @@ class _Filling:
             project.people[profile.name] = row
 
     def _person(self, project: _Project, name: str) -> int:
-        """Whom a name means in a project; somebody without a profile is taken to be at home there."""
+        """The agent with a name in a project; one without a profile is assumed to belong to the project."""
         known = project.people.get(name)
         return known or self._insert_agent(project, _Profile(name, project.record.human_key))
 
     def _blind(self, project: _Project, name: str, path: str) -> int:
-        """Who got a message as ``bcc``: nothing but this copy says where that one is at home."""
+        """The receiver of a ``bcc`` copy; only the copy itself names the receiver's project."""
         copy = self._message(project.snapshot, path)
         return self._person(self._homes.get((copy and copy.bcc_project) or "", project), name)
 
@@ -289,7 +289,7 @@ class _Filling:
                 _check_moments(record.created_ts, record.expires_ts, record.released_ts)
                 patterns.normalised(record.path)
                 yield name, record
-            except ValueError as error:  # of msgspec, too
+            except ValueError as error:  # includes msgspec's errors
                 self.filled.problems.append(f"{project.snapshot.slug}: claims/{name} is skipped. {error}")
 
     def _insert_claim(self, project: _Project, record: ClaimRecord, *, beside: bool) -> None:
@@ -309,7 +309,7 @@ class _Filling:
         self.filled.claims += 1
 
     def _holder(self, project: _Project, record: ClaimRecord) -> int:
-        """Who claims something need not have mail in the project."""
+        """The holder of a claim, who may belong to another project and have no mail in this one."""
         home = self._homes.get(record.agent_project or "", project)
         return self._person(home, record.agent)
 
@@ -328,7 +328,7 @@ class _Filling:
 
 
 def _ended_by_the_next(claims: _Claims) -> _Claims:
-    """A claim whose file was given to a later one had ended by then, whatever its last record says."""
+    """Claims with an end at the latest when another claim took over their file, whatever their last record says."""
     ended = dict(claims)
     later: dict[tuple[int, str], float] = {}
     for key in sorted(claims, key=lambda each: each[3], reverse=True):
@@ -341,7 +341,7 @@ def _ended_by_the_next(claims: _Claims) -> _Claims:
 
 
 def _inboxes(snapshot: LastCommit) -> dict[str, dict[str, str]]:
-    """Who has a copy of each message: paths by name, by message id."""
+    """By message id: the paths of its inbox copies, by the receiver's name."""
     found: dict[str, dict[str, str]] = {}
     for path in snapshot.files:
         if (match := _INBOX.fullmatch(path)) is not None:

@@ -11,7 +11,7 @@ import pytest
 from support.mailboxes import Office
 
 from transcript_mcp.filebox import Sent
-from transcript_mcp.filebox.intents import Intent, announced
+from transcript_mcp.filebox.delivery_journal import Intent, announced
 
 T2 = 1751271324616
 

@@ -1,4 +1,4 @@
-"""Questions, and what people wrote to agents unasked, in tables."""
+"""The question store in SQL: questions, reports, and messages that people wrote to agents."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
 from nanobot_transcript.sql.group_commit import GroupCommit, OneByOneError, Then
 from nanobot_transcript.threads import in_thread
-from transcript_mcp.assistant.questions.store import LARGEST_PAGE, End, Ended
+from transcript_mcp.assistant.questions.contract import LARGEST_PAGE, End, Ended
 from transcript_mcp.assistant.questions.tables import expression, index, index_later, index_new, is_indexed, opened
 from transcript_mcp.assistant.questions.values import (
     AnswerContent,
@@ -35,16 +35,16 @@ logger = logging.getLogger(__name__)
 
 _MOST: Final = 200
 _INDEXED_WITH_EACH: Final = 2
-"""Answers that are indexed with a question: more than one, so that those of a burst become fewer again."""
+"""Answers that are indexed with each new question: more than one, so that a backlog shrinks."""
 
 _INDEXED_AT_ONCE: Final = 100
-"""Answers that are indexed in one transaction before a search; others wait that long."""
+"""Answers that are indexed in one transaction before a search; other writers wait that long."""
 
 _AS_ASKED: Final = (
     *("scope", "id", "kind", "said_as", "project", "agent"),
     *("model", "client", "text", "timeout", "expects", "fetched"),
 )
-"""What of a question stands in a column of the same name, as it is."""
+"""Fields of a question that are stored unchanged in a column of the same name."""
 
 _COLUMNS: Final = (
     *_AS_ASKED,
@@ -63,11 +63,11 @@ _WORDS: Final = ", ".join(
     [f"records.{name}" for name in (*_COLUMNS, "seq", "shown", "taken_by", "answer") if name != "contents"]
     + ["NULL AS contents"]
 )
-"""The columns of a record without what is not words."""
+"""The columns of a record without its contents (pictures and files)."""
 
 _ONE: Final = "SELECT * FROM records WHERE scope = ? AND id = ?"
 
-# A message that is lent still waits, and ``taken_by`` names to whom: that keeps everybody else from it.
+# A lent message is still waiting; ``taken_by`` names its receiver, so that nobody else gets it.
 _WAITING: Final = "state = 'waiting' AND kind = 'message'"
 _FREE: Final = f"scope = ? AND project = ? AND agent = ? AND taken_by = '' AND {_WAITING}"
 _LENT: Final = f"taken_by <> '' AND {_WAITING}"
@@ -78,8 +78,8 @@ _CONTENTS: Final = msgspec.msgpack.Decoder(tuple[AnswerContent, ...])
 
 
 class SqlQuestionStore:
-    """``QuestionStore`` on a ``shelf``, in a folder as ``assistant.sqlite3``. ``clock`` gives seconds since 1970,
-    ``moment`` the same moment by a clock that nobody sets.
+    """``QuestionStore`` on a ``shelf``; in a folder that is ``assistant.sqlite3``. ``clock`` gives seconds since 1970,
+    ``moment`` the uptime, which nobody can set.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class SqlQuestionStore:
 
     def _ending(self, end: End) -> Callable[[Sql], Ended]:
         def work(connection: Sql) -> Ended:
-            ended = 0 if end.is_held else connection.execute(_END, _ended(end, self._clock())).rowcount
+            ended = 0 if end.stays_open else connection.execute(_END, _ended(end, self._clock())).rowcount
             row = connection.execute(_ONE, (end.scope, end.id)).fetchone()
             if ended and end.ending.contents:
                 index_later(connection, (row["seq"],))
@@ -120,13 +120,13 @@ class SqlQuestionStore:
         return work
 
     def _all_at_once(self, ends: Sequence[End]) -> Callable[[Sql], Sequence[Ended]]:
-        """One statement for all that wait here, and none to read them again."""
+        """The fast path: one UPDATE for all questions that are open here, without reading them again."""
         known = {end.known.question.key: end.known for end in ends if end.known is not None}
         waiting = [end for end in ends if (end.scope, end.id) in known]
 
         def work(connection: Sql) -> Sequence[Ended]:
             now = self._clock()
-            if any(end.is_held for end in waiting):
+            if any(end.stays_open for end in waiting):
                 raise OneByOneError
             if connection.executemany(_END, [_ended(end, now) for end in waiting]).rowcount < len(waiting):
                 raise OneByOneError
@@ -209,7 +209,7 @@ class SqlQuestionStore:
 
         def work(connection: Sql) -> HistoryPage:
             columns = _WORDS if query.words_only else "records.*"
-            # The plus leaves ids to their index: in the order of seq, all records of the scope would be looked at.
+            # The unary plus keeps SQLite from walking the scope in the order of seq, where ids have an index.
             source, order, match = "records", "+records.seq" if query.named else "records.seq", []
             if words:
                 source = "records_words CROSS JOIN records ON records.seq = records_words.rowid"
@@ -224,7 +224,7 @@ class SqlQuestionStore:
         return await self._read(work, HistoryPage(()))
 
     def close(self) -> None:
-        """Release the file; it is opened again when it is needed."""
+        """Close the database; it is opened again when it is needed."""
         self._database.close()
 
     def _put(self, connection: Sql, question: Question, state: str, ending: Ending) -> tuple[Inquiry, bool]:
@@ -249,7 +249,7 @@ class SqlQuestionStore:
         return _record(row), added == 1
 
     async def _index(self) -> None:
-        """Take the words of all answers into the index. Where that cannot be written, they are not found yet."""
+        """Index all pending answers. If that cannot be written, they are not found yet."""
         try:
             while not await self._read(is_indexed, True):
                 await self._commits.write(lambda connection: index(connection, _INDEXED_AT_ONCE))
@@ -266,7 +266,7 @@ def anything_at_all(connection: Sql) -> bool:
 
 
 def anything_for(connection: Sql, taker: Question) -> bool:
-    """Whether a message waits for this question's agent, or was handed to this question before."""
+    """Whether a message waits for this question's agent, or was lent to this question before."""
     taken = "SELECT 1 FROM records WHERE scope = ? AND taken_by = ? AND taken_by <> ''"
     return (
         connection.execute(f"SELECT 1 FROM records WHERE {_FREE}", _agent(taker)).fetchone() is not None
@@ -305,7 +305,7 @@ def _agent(taker: Question) -> tuple[str, str, str]:
 
 
 def _page(rows: Iterable[Row], limit: int, *, words_only: bool) -> HistoryPage:
-    """As much as fits; the rest is not read."""
+    """As many records as fit on a page; the rest is not fetched."""
     records, size = list[Inquiry](), 0
     for row in rows:
         words = row["answer"] if words_only else ""
@@ -319,7 +319,7 @@ def _page(rows: Iterable[Row], limit: int, *, words_only: bool) -> HistoryPage:
 
 
 def _conditions(scopes: tuple[str, ...], query: HistoryQuery) -> tuple[list[str], list[Any]]:
-    # With the plus, records of several scopes are looked at in the order of seq, and not all of them sorted.
+    # With the unary plus, SQLite walks several scopes in the order of seq instead of sorting all their records.
     whole = len(scopes) > 1 and query.agent is None and not query.named
     conditions, values = [f"{'+' * whole}records.scope IN ({', '.join('?' * len(scopes))})"], [*scopes]
     given = (("project = ?", query.project), ("agent = ?", query.agent), ("seq < ?", query.before or None))
@@ -331,7 +331,7 @@ def _conditions(scopes: tuple[str, ...], query: HistoryQuery) -> tuple[list[str]
         named = query.named[:_MOST]
         conditions.append(f"records.id IN ({_marks(named)})")
         values.extend(named)
-    if query.keys:  # beside the ids, which have an index
+    if query.keys:  # in addition to the ids above, which have an index
         ids, keys = query.ids[:_MOST], query.keys[:_MOST]
         by_id = f"records.id IN ({_marks(ids)}) OR " if ids else ""
         conditions.append(f"({by_id}(records.scope, records.id) IN (VALUES {_marks(keys, '(?, ?)')}))")
@@ -344,7 +344,7 @@ def _marks(values: Sequence[object], mark: str = "?") -> str:
 
 
 def _ended(end: End, now: float) -> tuple[object, ...]:
-    """The values of ``_END``."""
+    """The parameters of ``_END``."""
     ending = end.ending
     text, contents = text_of(ending.contents), _packed(ending.contents)
     return ending.state, now, ending.by, ending.where, text, contents, end.scope, end.id

@@ -3,7 +3,7 @@
 import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.questions.options import check_answer
+from transcript_mcp.assistant.questions.option_check import check_answer
 from transcript_mcp.assistant.questions.values import AnswerContent, Choices, Option, Question
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transcript_mcp.mail.search.spaced import spaced
+from transcript_mcp.mail.search.index_text import spaced
 
 
 @pytest.mark.parametrize(
