@@ -128,7 +128,7 @@ class QuestionTools:
             fetched=wait is not None,
             chat=chat,
         )
-        return await self._asked(asked, wait, ctx)
+        return await self._ask_and_wait(asked, wait, ctx)
 
     async def get_answer(
         self,
@@ -144,7 +144,7 @@ class QuestionTools:
         record = await self.desk.withdraw(self.scope_of(ctx), clean(id))
         if record.state == "withdrawn":
             return Result("The question was withdrawn.")
-        return await self._told(record, ctx)
+        return await self._result(record, ctx)
 
     def _report(self, said_as: str) -> Callable[..., Awaitable[Result]]:
         """The reporting tool. It has two names; clients of the wire protocol see which one was called."""
@@ -179,11 +179,11 @@ class QuestionTools:
                 expects=confirm,
                 fetched=wait is not None,
             )
-            return await self._asked(reported, wait, ctx)
+            return await self._ask_and_wait(reported, wait, ctx)
 
         return report
 
-    async def _asked(self, question: Question, wait: int | None, ctx: Context) -> Result:
+    async def _ask_and_wait(self, question: Question, wait: int | None, ctx: Context) -> Result:
         record = await self.desk.ask(question)
         seconds = None if wait is None else float(wait)
         async with self._form(record, seconds, ctx):
@@ -219,9 +219,9 @@ class QuestionTools:
         finally:
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
-        return await self._told(record, ctx)
+        return await self._result(record, ctx)
 
-    async def _told(self, record: Inquiry, ctx: Context) -> Result:
+    async def _result(self, record: Inquiry, ctx: Context) -> Result:
         if record.state == "waiting":
             return Result(
                 f"Nobody has answered yet. The id is {record.question.id}\n"

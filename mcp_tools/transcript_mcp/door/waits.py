@@ -60,7 +60,7 @@ class Waits:
 
         try:
             async with limit:
-                with self.told(request, end):
+                with self.on_end(request, end):
                     return await work
         except TimeoutError:
             if not limit.expired():
@@ -76,7 +76,7 @@ class Waits:
             raise WorkCancelledError from error
 
     @contextmanager
-    def told(self, request: web.BaseRequest, ended: Callable[[], object]) -> Iterator[None]:
+    def on_end(self, request: web.BaseRequest, ended: Callable[[], object]) -> Iterator[None]:
         """Within the block, ``ended`` is called when the client disconnects or the hub stops, perhaps repeatedly."""
         key = object()
         self._waiting[key] = request, ended

@@ -64,13 +64,13 @@ class BoxView:
         Without ``certain``, in a box of more than a thousand mails, one that was changed in place may be outdated.
         """
         with self._mutex:
-            self._known(certain=certain)
+            self._current(certain=certain)
             return self._oldest_first[::-1]
 
     def with_id(self, message_id: str) -> set[str]:
         """Names of the mails with this id, else of those whose id begins with it (case-insensitive)."""
         with self._mutex:
-            known = self._known(certain=False).items()
+            known = self._current(certain=False).items()
             exact = {name for name, mail in known if mail.id == message_id}
             if exact or len(message_id) >= _WHOLE_ID:
                 return exact
@@ -84,7 +84,7 @@ class BoxView:
     def edition(self) -> int:
         """Changes when a mail is added, removed or overwritten; compares the stamps of all files."""
         with self._mutex:
-            self._known(certain=True)
+            self._current(certain=True)
             return self._edition
 
     def _look(self) -> None:
@@ -92,7 +92,7 @@ class BoxView:
         self._came = (self._came - moves.went) | moves.came
         self._went = (self._went - moves.came) | moves.went
 
-    def _known(self, *, certain: bool) -> dict[str, Mail]:
+    def _current(self, *, certain: bool) -> dict[str, Mail]:
         """The mails by file name, brought up to date."""
         self._look()
         compare = certain or len(self._listing.inodes) <= _FEW

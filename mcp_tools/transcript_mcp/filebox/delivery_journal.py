@@ -94,7 +94,7 @@ def abandoned(sender: MailboxFolder) -> Iterator[Note]:
                 except OSError:
                     continue  # the delivery has just ended
                 try:
-                    yield from _held(folder, name, descriptor)
+                    yield from _locked(folder, name, descriptor)
                 finally:
                     os.close(descriptor)
 
@@ -125,7 +125,7 @@ def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
             os.close(descriptor)
 
 
-def _held(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:
+def _locked(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:
     assert folder is not None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -112,7 +112,7 @@ class _Exchange:
             chunk = await self._request.content.readany()
             self._body_read = self._request.content.at_eof()
             return {"type": "http.request", "body": chunk, "more_body": not self._body_read}
-        with self._waits.told(self._request, self.leave):
+        with self._waits.on_end(self._request, self.leave):
             await self._left.wait()
         return {"type": "http.disconnect"}
 

@@ -188,12 +188,12 @@ class _Relay:
             return
         if self._listening is not None and self._listening is not asyncio.current_task():
             self._listening.cancel()
-        self._listening = asyncio.create_task(self._heard(self._session))
+        self._listening = asyncio.create_task(self._follow(self._session))
 
-    async def _heard(self, session: str) -> None:
+    async def _follow(self, session: str) -> None:
         while self._session == session:
             try:
-                if not await self._heard_once(session):
+                if not await self._follow_once(session):
                     return
             except (aiohttp.ClientError, HubUnreachableError, OSError, ValueError) as error:
                 logger.info("Lost the stream of notifications from the hub, retrying: %s", type(error).__name__)
@@ -201,7 +201,7 @@ class _Relay:
                 logger.exception("Lost the stream of notifications from the hub, retrying")
             await asyncio.sleep(_HEAR_AGAIN)
 
-    async def _heard_once(self, session: str) -> bool:
+    async def _follow_once(self, session: str) -> bool:
         """Pass on notifications until the stream ends. False when the hub offers no stream (405)."""
         headers = self._headers(None) | {"Accept": "text/event-stream"}
         async with self._http.get(self._url, headers=headers) as response:

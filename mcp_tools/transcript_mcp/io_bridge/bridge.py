@@ -382,10 +382,10 @@ class Bridge:
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_task_done)
         return task
 
-    def _done(self, task: "asyncio.Task[None]") -> None:
+    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, StoreError):
             logger.error("A task of the IO bridge failed", exc_info=error)

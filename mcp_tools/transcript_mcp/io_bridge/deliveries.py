@@ -49,7 +49,7 @@ class ItemDeliveries:
             work = self._removed(item)
         task = self.start(work)
         self._under_way.setdefault(item.session, set()).add(task)
-        task.add_done_callback(lambda done: self._done(item.session, done))
+        task.add_done_callback(lambda done: self._on_task_done(item.session, done))
 
     async def settled(self, session: str) -> None:
         """Wait until a session's outcomes are written, but only for a moment."""
@@ -102,7 +102,7 @@ class ItemDeliveries:
             else:
                 return
 
-    def _done(self, session: str, task: "asyncio.Task[None]") -> None:
+    def _on_task_done(self, session: str, task: "asyncio.Task[None]") -> None:
         under_way = self._under_way.get(session, set())
         under_way.discard(task)
         if not under_way:

@@ -79,7 +79,7 @@ class SqlQueueStore:
         def work(db: Sql) -> Put:
             confirmed = self._confirm(db, session, given_back=True) if confirms else 0
             used = self._open_session(db, session)
-            if key is not None and (known := _known(db, session, direction, key)) is not None:
+            if key is not None and (known := _seq_of_key(db, session, direction, key)) is not None:
                 return Put(known, repeated=True, confirmed=confirmed)
             self._check_room(db, session, direction, size)
             row = (session, direction, size, self._clock(), text)
@@ -285,7 +285,7 @@ class SqlQueueStore:
         self._arrivals.tidy(self._processes.alive)
 
 
-def _known(db: Sql, session: str, direction: Direction, key: str) -> int | None:
+def _seq_of_key(db: Sql, session: str, direction: Direction, key: str) -> int | None:
     statement = "SELECT seq FROM keys WHERE session = ? AND direction = ? AND key = ?"
     row = db.execute(statement, (session, direction, key)).fetchone()
     return None if row is None else row["seq"]

@@ -89,7 +89,7 @@ class QueueTools:
         session = checked_session(session_id)
         project, name = checked_text(project_directory or "", "project"), checked_text(agent_name, "name")
         agent = Addressee(ctx.who, project, name)
-        given = await self._given(session, agent, timeout, ctx)
+        given = await self._next_item(session, agent, timeout, ctx)
         if given is None:
             return Result(
                 f"{_NOTHING} {session} yet, after {timeout or 0:g} s. Call i_tool again with the same session_id to "
@@ -99,7 +99,7 @@ class QueueTools:
         ctx.when_answered(given.arrived)
         return Result(_told_apart([Text(given.text)] if isinstance(given, HandedItem) else given.contents))
 
-    async def _given(
+    async def _next_item(
         self, session: str, agent: Addressee, wait: float | None, ctx: Context
     ) -> HandedItem | GivenNotes | None:
         async def tell(waited: float) -> None:

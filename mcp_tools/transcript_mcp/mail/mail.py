@@ -124,7 +124,7 @@ class AgentMail:
 
         def work(db: Sql) -> Agent:
             found = addresses.resolve(db, projects.get(db, project), name, parameter)
-            self._let(db, found, token)
+            self._check_token(db, found, token)
             return found
 
         _refuse_reserved(str(name))
@@ -134,7 +134,7 @@ class AgentMail:
         """Return ``agent`` if the caller may act as it, however it was found. Raises ActingRefusedError."""
 
         def work(db: Sql) -> Agent:
-            self._let(db, agent, token)
+            self._check_token(db, agent, token)
             return agent
 
         return self._read(work)
@@ -283,7 +283,7 @@ class AgentMail:
         found = self.reader.read(lambda db: projects.find(db, clean), None)
         return projects.canonical(clean) if found is None else found.key
 
-    def _let(self, db: Sql, agent: Agent, token: str | None) -> None:
+    def _check_token(self, db: Sql, agent: Agent, token: str | None) -> None:
         _refuse_reserved(agent.name)
         if self.options.require_agent_token and not agents.token_fits(db, agent, token):
             raise agents.refused(agent.name)

@@ -24,11 +24,11 @@ _FIRST: Final = 100
 class MailPage(WebPage):
     """The page's view of the mail; reading changes nothing. Its functions run in threads."""
 
-    def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
-        """``told`` is called with the URI of each resource that changes."""
+    def __init__(self, service: MailService, updated: Callable[[str], None]) -> None:
+        """``updated`` is called with the URI of each resource that changes."""
         self._service = service
         self._mail = service.mail
-        self._told = told
+        self._updated = updated
 
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/mail``."""
@@ -144,7 +144,7 @@ class MailPage(WebPage):
             idempotency_key=asked.optional("key"),
             original_body=text,
         )
-        return self._told_of(self._service.send(project.key, self._mail.human(project.key), draft, ImageWish()))
+        return self._shown_posted(self._service.send(project.key, self._mail.human(project.key), draft, ImageWish()))
 
     def reply(self, asked: PageCall) -> dict[str, Any]:
         """Answer a message as a person, in its thread."""
@@ -157,7 +157,7 @@ class MailPage(WebPage):
             idempotency_key=asked.optional("key"),
             original_body=text,
         )
-        return self._told_of(self._service.reply(human, answered_to, draft, ImageWish()))
+        return self._shown_posted(self._service.reply(human, answered_to, draft, ImageWish()))
 
     def release(self, asked: PageCall) -> dict[str, Any]:
         """Release an agent's claims as a person: those on ``paths``, or with ``all`` every one in the project."""
@@ -166,7 +166,7 @@ class MailPage(WebPage):
         paths = None if asked.flag("all") else asked.texts("paths")
         released = self._service.claims.release(project.id, holder, paths, by_person=True)
         if released.job is not None:
-            self._told(claims_uri(project.key))
+            self._updated(claims_uri(project.key))
         return views.shown_released(released, self._service.archived(released.job))
 
     @property
@@ -178,9 +178,9 @@ class MailPage(WebPage):
         """The database's current edition and file stamp. The file changes before a write becomes readable."""
         return {(): (self._mail.reader.edition(), stamp(self._mail.places.database))}
 
-    def _told_of(self, posted: Posted) -> dict[str, Any]:
+    def _shown_posted(self, posted: Posted) -> dict[str, Any]:
         for uri in inbox_uris(posted.sent):
-            self._told(uri)
+            self._updated(uri)
         return views.shown_posted(posted)
 
 

@@ -35,22 +35,22 @@ class Resources:
                 "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit,before}",
                 self.inbox,
                 "Inbox of an agent",
-                self._its_owner,
+                self._check_owner,
             ),
             (
                 "resource://outbox/{agent}{?project,since_ts,include_bodies,limit,before}",
                 self.outbox,
                 "What an agent sent",
-                self._its_owner,
+                self._check_owner,
             ),
             ("resource://message/{id}{?project}", self.message, "A message", None),
             ("resource://thread/{thread_id}{?project,include_bodies,limit,before}", self.thread, "A thread", None),
-            ("resource://agents/{+project}{?before}", self.agents, "Agents of a project", self._known),
-            ("resource://claims/{+project}{?before}", self.claims, "Claims in a project", self._known),
+            ("resource://agents/{+project}{?before}", self.agents, "Agents of a project", self._check_project),
+            ("resource://claims/{+project}{?before}", self.claims, "Claims in a project", self._check_project),
         ):
             server.template(uri, function, title=title, mime_type=_JSON, admits=admits)
 
-    def _found(self, agent: str, project: str | None) -> Agent:
+    def _agent(self, agent: str, project: str | None) -> Agent:
         who = self._mail.whois(project, agent) if project else self._mail.most_recent(agent)
         try:
             return self._mail.allow(who, None)
@@ -68,7 +68,7 @@ class Resources:
         before: given.Before = None,
     ) -> dict[str, Any]:
         """The inbox of an agent, newest message first. Can be subscribed to."""
-        who = self._found(agent, project)
+        who = self._agent(agent, project)
         query = InboxQuery(since_ts, urgent_only, False, include_bodies, given.bounded(limit), before)
         page = self._mail.inbox(who, query)
         messages = [views.shown_delivery(each) for each in page]
@@ -84,7 +84,7 @@ class Resources:
         before: given.Before = None,
     ) -> dict[str, Any]:
         """What an agent sent, newest message first."""
-        who = self._found(agent, project)
+        who = self._agent(agent, project)
         page = self._mail.outbox(
             who, since_ts=since_ts, include_bodies=include_bodies, limit=given.bounded(limit), before=before
         )
@@ -135,10 +135,10 @@ class Resources:
             return shown
         return [Embedded(uri, json_text(shown), _JSON), Embedded(uri, views.told_more(page))]
 
-    def _its_owner(self, _context: Context, values: dict[str, str]) -> None:
-        self._found(values["agent"], values.get("project"))
+    def _check_owner(self, _context: Context, values: dict[str, str]) -> None:
+        self._agent(values["agent"], values.get("project"))
 
-    def _known(self, _context: Context, values: dict[str, str]) -> None:
+    def _check_project(self, _context: Context, values: dict[str, str]) -> None:
         key = self._mail.project(values["project"]).key
         if key != checked_key(values["project"]):  # updates are sent for the canonical URI only
             raise InvalidLetterError(f"The project is called {key} here.", hint=f"Subscribe to {claims_uri(key)}.")

@@ -26,12 +26,12 @@ __all__ = ["MailTools", "ranked"]
 class MailTools:
     """One method per tool; ``offer`` registers them all. ``groups`` opens the group transcripts when needed."""
 
-    def __init__(self, service: MailService, groups: "Callable[[], GroupTalk]", told: Callable[[str], None]) -> None:
-        """``told`` is called with the URI of each resource that changes."""
+    def __init__(self, service: MailService, groups: "Callable[[], GroupTalk]", updated: Callable[[str], None]) -> None:
+        """``updated`` is called with the URI of each resource that changes."""
         self._service = service
         self._mail = service.mail
         self._groups = groups
-        self._told = told
+        self._updated = updated
 
     def offer(self, server: Server) -> None:
         """Register all tools."""
@@ -165,7 +165,7 @@ class MailTools:
             original_body=body_md,
         )
         wish = ImageWish(convert_images, image_embed_policy, inline_max_bytes)
-        return self._told_of(self._service.send(project_key, sender, draft, wish))
+        return self._shown_posted(self._service.send(project_key, sender, draft, wish))
 
     def reply_message(
         self,
@@ -203,7 +203,7 @@ class MailTools:
             reply_all=reply_all,
         )
         wish = ImageWish(convert_images, image_embed_policy, inline_max_bytes)
-        return self._told_of(self._service.reply(sender, reply_to_message_id, draft, wish))
+        return self._shown_posted(self._service.reply(sender, reply_to_message_id, draft, wish))
 
     def check_my_messages(
         self,
@@ -240,14 +240,14 @@ class MailTools:
         """Mark messages as read."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
         receipts = self._mail.mark_read(agent, message_ids)
-        return [self._noted(receipt) for receipt in receipts]
+        return [self._shown_receipt(receipt) for receipt in receipts]
 
     def acknowledge_message(
         self, project_key: given.Project, agent_name: given.Agent, message_id: given.Id, agent_token: given.Token = None
     ) -> dict[str, Any]:
         """Acknowledge a message in your inbox; it then counts as read."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
-        return self._noted(self._mail.acknowledge(agent, message_id))
+        return self._shown_receipt(self._mail.acknowledge(agent, message_id))
 
     def overdue_acknowledgements(
         self,
@@ -298,14 +298,14 @@ class MailTools:
     def _with_context(self, body: str, chat: str | None, count: int) -> str:
         return self._groups().quoted(body, chat, min(max(1, count), given.MOST_QUOTED)) if chat else body
 
-    def _noted(self, receipt: ReadReceipt) -> dict[str, Any]:
+    def _shown_receipt(self, receipt: ReadReceipt) -> dict[str, Any]:
         if receipt.changed:
-            self._told(inbox_uri(receipt.agent))
+            self._updated(inbox_uri(receipt.agent))
         return views.shown_receipt(receipt, self._service.archived(receipt.job))
 
-    def _told_of(self, posted: Posted) -> dict[str, Any]:
+    def _shown_posted(self, posted: Posted) -> dict[str, Any]:
         for uri in inbox_uris(posted.sent):
-            self._told(uri)
+            self._updated(uri)
         return views.shown_posted(posted)
 
     def _plain(self, agent: Agent, query: InboxQuery) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class Dispatch:
         found = self.server.find(uri)
         with watched(self.watch, "resource", _registered(found[0]) if found else None) as work:
             try:
-                offered, values = self._found(uri, found)
+                offered, values = self._require(uri, found)
                 value = await _run_or_refuse(
                     offered.function, offered.signature, values, call, f"resource {offered.name}"
                 )
@@ -172,7 +172,7 @@ class Dispatch:
 
     async def _subscribe(self, params: Any, call: ClientRequest) -> Wire:
         uri = str(params.uri)
-        self._found(uri, self.server.find(uri))
+        self._require(uri, self.server.find(uri))
         await self.admit(uri, call)
         if call.peer is not None:
             if not call.peer.has_room(uri):
@@ -198,7 +198,7 @@ class Dispatch:
             call.peer.level = params.level
         return {}
 
-    def _found(self, uri: str, found: _Found | None) -> _Found:
+    def _require(self, uri: str, found: _Found | None) -> _Found:
         if found is None:
             raise ProtocolError(NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return found

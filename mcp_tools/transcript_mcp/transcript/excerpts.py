@@ -12,7 +12,7 @@ from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.lines.order import SLACK
 from nanobot_transcript.store.names import in_words
-from transcript_mcp.transcript.positions import AtMessage, Position, position, said
+from transcript_mcp.transcript.positions import AtMessage, Position, position, said_at
 
 __all__ = ["Stretch", "after", "before", "newest"]
 
@@ -129,7 +129,7 @@ def _back(store: GroupTranscriptStore, session_key: str, place: AtMessage, bound
 
 def _order(entry: Entry) -> tuple[float, int]:
     position = entry.get("pos")
-    return said(entry), position if type(position) is int else 0
+    return said_at(entry), position if type(position) is int else 0
 
 
 def _since(store: GroupTranscriptStore, session_key: str, cursor: str, limit: int) -> Stretch:

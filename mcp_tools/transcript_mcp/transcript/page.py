@@ -23,7 +23,7 @@ from nanobot_transcript.turns.addressees import id_at, talk_of
 from transcript_mcp.page import PageCall, PageWatch, Tell, WebPage, as_json, get_handler, post_handler
 from transcript_mcp.transcript import excerpts, posts
 from transcript_mcp.transcript.excerpts import Stretch
-from transcript_mcp.transcript.positions import said
+from transcript_mcp.transcript.positions import said_at
 from transcript_mcp.transcript.reading import View
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class GroupsPage(WebPage):
                 entry["sender"],
                 {"sender": entry["sender"], "name": shown_name(self._store, entry), "bot": is_bot(entry), "last": 0},
             )
-            one["last"] = max(one["last"], said(entry))
+            one["last"] = max(one["last"], said_at(entry))
         for one in found.values():
             profile = profiles.get(one["name"]) or known.get(one["name"])
             if one["bot"] and profile is not None:
@@ -159,7 +159,7 @@ class GroupsPage(WebPage):
             if sender not in speakers:
                 speakers[sender] = len(names)
                 names.append({"sender": sender, "name": shown_name(self._store, entry), "bot": is_bot(entry)})
-            points.append((said(entry), speakers[sender], turns))
+            points.append((said_at(entry), speakers[sender], turns))
         return {"speakers": names, "points": points}
 
     def search(self, asked: PageCall) -> dict[str, Any]:
@@ -268,7 +268,7 @@ class GroupsPage(WebPage):
                     target = line.get("target")
                     if hides(line) and target in missing:
                         first = senders.get(target)
-                        gone.append(self._gone(target, line, first))
+                        gone.append(self._shown_recalled(target, line, first))
                         missing -= {target, *((first or {}).get("message_ids") or ())}
                     elif not is_op(line) and line["message_id"] in missing:
                         senders[line["message_id"]] = line
@@ -278,10 +278,10 @@ class GroupsPage(WebPage):
             pass  # the rest was said before that cursor, and so is not on this page
         return gone
 
-    def _gone(self, target: str, line: Entry, first: Entry | None) -> dict[str, Any]:
+    def _shown_recalled(self, target: str, line: Entry, first: Entry | None) -> dict[str, Any]:
         return {
             "id": target,
-            "ts": said(first) if first is not None else said(line),
+            "ts": said_at(first) if first is not None else said_at(line),
             "sender": first["sender"] if first is not None else line["sender"],
             "name": shown_name(self._store, first) if first is not None else "",
             "bot": is_bot(first) if first is not None else False,
@@ -311,7 +311,7 @@ class GroupsPage(WebPage):
         text = entry["content"]
         message = {
             "id": entry["message_id"],
-            "ts": said(entry),
+            "ts": said_at(entry),
             "sender": entry["sender"],
             "name": shown_name(self._store, entry),
             "bot": is_bot(entry),

@@ -16,7 +16,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.lines.order import SLACK
 
-__all__ = ["AtMessage", "AtTime", "Position", "position", "said"]
+__all__ = ["AtMessage", "AtTime", "Position", "position", "said_at"]
 
 _CURSOR: Final = re.compile(
     r"m1\.([0-9a-f]{6})\.(-?[0-9a-f]{1,16})\.([0-9a-f]{12})\.([0-9a-f]{1,12})(?:~([\x21-\x7e]{1,100}))?"
@@ -60,9 +60,9 @@ class AtMessage:
         return AtTime(self.ts).find(entries, whole=whole)
 
     def count_before(self, entries: Sequence[Entry]) -> int:
-        """How many of ``entries`` (in the order of ``said``, all before its ``bound``) are before it."""
+        """How many of ``entries`` (in the order of ``said_at``, all before its ``bound``) are before it."""
         at = self._at(entries)
-        return bisect_right(entries, self.ts, key=said) if at is None else at
+        return bisect_right(entries, self.ts, key=said_at) if at is None else at
 
     def _at(self, entries: Sequence[Entry]) -> int | None:
         return next((at for at, entry in enumerate(entries) if _digest(entry) == self.digest), None)
@@ -77,7 +77,7 @@ class AtTime:
 
     def find(self, entries: Sequence[Entry], *, whole: bool) -> tuple[int, int] | None:
         """See ``AtMessage.find``."""
-        at = next((at for at, entry in enumerate(entries) if said(entry) >= self.ts), len(entries))
+        at = next((at for at, entry in enumerate(entries) if said_at(entry) >= self.ts), len(entries))
         return (at, at) if whole or at >= SLACK else None
 
 
@@ -109,8 +109,8 @@ def position(session_key: str, text: str, where: tzinfo | None) -> Position | No
         return None
 
 
-def said(entry: Entry) -> float:
-    """When a message was said (ms); a time that cannot be gives way to that of its arrival."""
+def said_at(entry: Entry) -> float:
+    """When a message was said (ms); an impossible time, far after its arrival, is replaced by the arrival's."""
     ts, arrived = entry["ts"], entry.get("rts")
     if not isinstance(arrived, int | float) or 0 < ts <= arrived + _AHEAD_MS:
         return ts

@@ -29,7 +29,7 @@ from nanobot_transcript.store.names import shown_name
 from nanobot_transcript.threads import in_thread
 from transcript_mcp.page import PageCall, WebPage, as_json
 from transcript_mcp.transcript.page import Chats
-from transcript_mcp.transcript.positions import said
+from transcript_mcp.transcript.positions import said_at
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -75,12 +75,12 @@ class Latest:
             page = self._store.read_back(rest.chat, rest.cursor, _PAGE)
             self.read += len(page.entries)
             for entry in page.entries:
-                if said(entry) >= self._since:
+                if said_at(entry) >= self._since:
                     yield rest.chat, entry
             # Messages fetched late may be recorded after newer ones, so only a page of nothing but older messages
             # ends the chat.
-            if len(page.entries) == _PAGE and max(map(said, page.entries)) >= self._since:
-                heapq.heappush(self._rests, _Rest(-said(page.entries[0]), rest.chat, page.cursor))
+            if len(page.entries) == _PAGE and max(map(said_at, page.entries)) >= self._since:
+                heapq.heappush(self._rests, _Rest(-said_at(page.entries[0]), rest.chat, page.cursor))
 
 
 class StatisticsPage(WebPage):
@@ -132,7 +132,7 @@ class StatisticsPage(WebPage):
         """The messages of each day, and the times (ms) of the ``wanted`` messages."""
         spoken, names, when = [Spoken() for _ in days], dict[str, str](), dict[tuple[str, str], float]()
         for chat, entry in latest:
-            sender, at = entry["sender"], said(entry)
+            sender, at = entry["sender"], said_at(entry)
             name = names.get(sender) or names.setdefault(sender, shown_name(self._store, entry))
             spoken[bisect_right(days, at) - 1].add(entry, name)
             if (chat, str(entry["message_id"])) in wanted:

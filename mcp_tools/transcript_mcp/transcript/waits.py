@@ -45,7 +45,7 @@ async def news(
     cursor = after if after is not None else await in_thread(view.store.end, session_key)
     waiting = _Waiting(timeout, tell, f"Nothing new in {in_words(session_key)} yet.", tell_every)
     while True:
-        came = await in_thread(_came, view, session_key, cursor, limit, max_chars)
+        came = await in_thread(_read_new, view, session_key, cursor, limit, max_chars)
         if came.told.lines or came.changes:
             return "\n".join([*_told_changes(came.changes), page_text(came.told)])
         cursor = came.told.stretch.newer
@@ -54,24 +54,24 @@ async def news(
             return f"Nothing new in {chat} within {timeout:g} s.\n{way_on}"
 
 
-class _Came(NamedTuple):
+class _NewEntries(NamedTuple):
     """New messages, and lines about changed earlier ones."""
 
     told: MessagePage
     changes: list[Line]
 
 
-def _came(view: View, session_key: str, after: str, limit: int, max_chars: int) -> _Came:
+def _read_new(view: View, session_key: str, after: str, limit: int, max_chars: int) -> _NewEntries:
     told = page(view, session_key, limit=limit, max_chars=max_chars * 3 // 4, after=after)
     if told.stretch.since is None:  # edits and recalls can only be found from a cursor of the store
-        return _Came(told, [])
+        return _NewEntries(told, [])
     # After the messages, so that what happens between the two reads is reported twice rather than never.
     changes = view.store.changes(session_key, told.stretch.since)
     new = {entry["message_id"] for entry in told.stretch.entries}
     edited = view.store.get_many(session_key, sorted(changes.edited - new)[:limit])
     lines = [{"changed": True, **view.line(entry)} for entry in edited.values()]
     lines += [{"id": shown_id(gone), "recalled": True, "text": ""} for gone in sorted(changes.hidden)[:limit]]
-    return _Came(told, fitting(lines, max_chars // 4))
+    return _NewEntries(told, fitting(lines, max_chars // 4))
 
 
 def _told_changes(changes: Sequence[Line]) -> Iterator[str]:

@@ -408,8 +408,8 @@ def test_large_jobs_are_taken_in_smaller_batches(archive: MailArchive) -> None:
 
 def test_jobs_that_were_done_long_ago_are_forgotten(archive: MailArchive) -> None:
     old, new, open_one = (archive.send(SLUG, f"msg_{n}") for n in range(3))
-    archive.database.write(lambda found: jobs.done(found, [old], "sha1", 1000.0))
-    archive.database.write(lambda found: jobs.done(found, [new], "sha2", 5000.0))
+    archive.database.write(lambda found: jobs.finish(found, [old], "sha1", 1000.0))
+    archive.database.write(lambda found: jobs.finish(found, [new], "sha2", 5000.0))
     assert archive.database.write(lambda found: jobs.forget_done(found, 4700.0)) is False
     assert [archive.commit_of(seq) for seq in (old, new, open_one)] == ["", "sha2", None]
 

@@ -49,7 +49,7 @@ def old(store: MailStore, key: str) -> Path:
 def test_a_guard_with_older_rules_is_named_with_what_renews_it(store: MailStore, key: str, old: Path) -> None:
     [found] = outdated(store, [key])
     assert (found.hook, found.work_tree, found.project, found.rules) == (str(old), key, key, 1)
-    assert found.told == f"The guard {old} has rules of version 1; {guard_file.RULES} is the newest."
+    assert found.problem == f"The guard {old} has rules of version 1; {guard_file.RULES} is the newest."
     assert found.command == f"cd '{key}' && nanobot-transcript mail guard install --project '{key}'"
     tool, _, arguments = found.call.partition(" ")
     assert (tool, json.loads(arguments)) == (
@@ -228,7 +228,7 @@ def test_once_mail_is_in_no_file_guards_that_read_it_are_named_whatever_their_ru
     hook = install_guard(store, key, repository).hook
     assert outdated(store, [key]) == []
     [found] = outdated(store, [key], in_file=False)
-    assert found.told == f"The guard {hook} reads a database that mail has left, and blocks nothing."
+    assert found.problem == f"The guard {hook} reads a database that mail has left, and blocks nothing."
     assert found.command == f"cd '{repository}' && nanobot-transcript mail guard install --project '{key}'"
     install_guard(store, key, repository, GuardWay(otherwise="http://127.0.0.1:8765"))
     assert outdated(store, [key], in_file=False) == []

@@ -277,7 +277,7 @@ def test_who_sends_again_waits_for_the_archive_only_while_there_is_something_to_
     later = box.send()
     assert box.send(idempotency_key="k").job == later.job
     seqs = [job.seq for job in box.jobs()]
-    box.mail.database.write(lambda db: jobs.done(db, seqs, "0" * 40, box.time))
+    box.mail.database.write(lambda db: jobs.finish(db, seqs, "0" * 40, box.time))
     again = box.send(idempotency_key="k")
     assert (again.id, again.job) == (first.id, 0)
     assert box.mail.reader.read(lambda db: jobs.outcome(db, again.job), None) == ""

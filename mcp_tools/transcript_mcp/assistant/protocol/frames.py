@@ -65,7 +65,7 @@ def question_of(request: RequestMessage, scope: str, kind: Kind, said_as: str) -
 
 def request_frame(record: Inquiry) -> proto.WebsocketMessage:
     """The frame that shows a question or report to a client."""
-    asked, reported = _sorted(request_of(record.question, _asked(record)))
+    asked, reported = _sorted(request_of(record.question, _asked_time(record)))
     return proto.WebsocketMessage(Cmd=record.question.said_as, AskQuestionRequest=asked, WorkReportRequest=reported)
 
 
@@ -170,7 +170,7 @@ def message_frame(record: Inquiry) -> proto.AgentMessage:
 
 def pending_of(record: Inquiry) -> proto.PendingMessage:
     """An open question for ``GetPendingMessages``."""
-    at = _asked(record)
+    at = _asked_time(record)
     asked, reported = _sorted(request_of(record.question, at))
     return proto.PendingMessage(
         message_type=record.question.said_as,
@@ -183,7 +183,7 @@ def pending_of(record: Inquiry) -> proto.PendingMessage:
 
 def history_of(record: Inquiry) -> proto.HistoryRecord:
     """An inquiry for ``GetHistory``."""
-    at = _asked(record)
+    at = _asked_time(record)
     history = proto.HistoryRecord(
         kind=record.question.kind,
         id=record.question.id,
@@ -299,7 +299,7 @@ def _sorted(request: RequestMessage) -> tuple[proto.AskQuestionRequest | None, p
     return (request, None) if isinstance(request, proto.AskQuestionRequest) else (None, request)
 
 
-def _asked(record: Inquiry) -> float:
+def _asked_time(record: Inquiry) -> float:
     """When it was asked. For an open question by the current clock, so that clients compute the remaining time right
     even after the clock was set.
     """

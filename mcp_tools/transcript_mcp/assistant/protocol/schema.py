@@ -343,13 +343,13 @@ def _class(name: str, fields: Sequence[Field]) -> str:
 
 def _attribute(field: Field) -> list[str]:
     """Only scalars can be assigned; messages, lists and maps are read-only properties."""
-    held = _held(field.kind)
+    held = _container_type(field.kind)
     if field.kind.removeprefix("optional ") in _PYTHON:
         return [f"    {field.name}: {held}"]
     return ["    @property", f"    def {field.name}(self) -> {held}: ..."]
 
 
-def _held(kind: str) -> str:
+def _container_type(kind: str) -> str:
     label, _, one = kind.rpartition(" ")
     if kind.startswith("map<"):
         return f"ScalarMap[{_key_and_value(kind)}]"

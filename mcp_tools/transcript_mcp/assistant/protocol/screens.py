@@ -86,7 +86,7 @@ class Screens:
             "GetHistory": self._history,
             "AgentMessage": self._message,
         }
-        assistant.listen(self._heard)
+        assistant.listen(self._on_event)
 
     def connect(self, send: Callable[[bytes], None], ready: Callable[[], Awaitable[None]]) -> Screen:
         """A client that has not logged in yet; see ``Screen``."""
@@ -120,7 +120,7 @@ class Screens:
         """
         answer: GivenAnswer | None = None
         with self._telling(screen, frame.Cmd):
-            answer = await self._said(screen, frame)
+            answer = await self._parse_answer(screen, frame)
         if answer is None:
             return None
         if not self._replies:
@@ -164,7 +164,7 @@ class Screens:
             if screen.unshown:  # it may have ended meanwhile
                 self._show(screen.unshown.pop(next(iter(screen.unshown))), (screen,))
 
-    async def _said(self, screen: Screen, frame: proto.WebsocketMessage) -> GivenAnswer:
+    async def _parse_answer(self, screen: Screen, frame: proto.WebsocketMessage) -> GivenAnswer:
         """The answer in a reply. Raises TranscriptError and UnreadableError."""
         if screen.scopes is None:
             raise _not_logged_in()
@@ -258,7 +258,7 @@ class Screens:
 
     # -- what everybody of a scope is told -----------------------------------------------------------
 
-    def _heard(self, event: QuestionEvent) -> None:
+    def _on_event(self, event: QuestionEvent) -> None:
         if event.kind in ("answered", "closed"):
             if not self._endings:
                 asyncio.get_running_loop().call_later(_AFTER_CALLERS, self._tell_endings)

@@ -80,7 +80,7 @@ class WaitingNotes:
         """True while the agent of a question waits for messages."""
         return _agent(agent) in self._news
 
-    def heard(self, event: QuestionEvent) -> None:
+    def on_event(self, event: QuestionEvent) -> None:
         """A listener of the assistant's events."""
         if event.kind == "message":
             self._wake(event.record.question)
@@ -123,7 +123,7 @@ class WaitingNotes:
         mine = [each for each in self._lent.values() if (each.taker.scope, each.session) == (scope, session)]
         return sum([await self._settle(lent.taker, got=True) for lent in mine])
 
-    async def asked(self, question: Question) -> None:
+    async def on_new_question(self, question: Question) -> None:
         """The agent has asked something new, so what it was lent has arrived."""
         for lent in self._to(question):
             await self._settle_if_possible(lent.taker, got=True)

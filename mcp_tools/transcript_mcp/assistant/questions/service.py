@@ -87,7 +87,7 @@ class Assistant:
         self._overdue = overdue
         self._open = OpenQuestions(self._expire, grace=grace)
         self.unasked = WaitingNotes(store, self._load, self._tell, lease=lease)
-        self._listeners: list[Listener] = [self.unasked.heard]
+        self._listeners: list[Listener] = [self.unasked.on_event]
         self._loading = asyncio.Lock()
         self._loaded = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -247,14 +247,14 @@ class Assistant:
 
     async def _put(self, question: Question) -> Inquiry:
         with self._open.room_for(question):
-            record, new = await self._store.put(question, "waiting" if question.expects else "notified", self._asked)
+            record, new = await self._store.put(question, "waiting" if question.expects else "notified", self._opened)
         if (record.question.kind, record.question.text) != (question.kind, question.text):
             raise InvalidQuestionError("This id belongs to another question.", hint="Give each question its own id.")
         if new:
-            await self.unasked.asked(question)
+            await self.unasked.on_new_question(question)
         return record
 
-    def _asked(self, kept: Sequence[Any]) -> None:
+    def _opened(self, kept: Sequence[Any]) -> None:
         (outcome,) = kept
         if isinstance(outcome, Exception):
             return
@@ -368,10 +368,10 @@ class Assistant:
     def _start(self, work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_task_done)
         return task
 
-    def _done(self, task: "asyncio.Task[Any]") -> None:
+    def _on_task_done(self, task: "asyncio.Task[Any]") -> None:
         """Log the error of a task: its caller may be gone."""
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()

@@ -123,7 +123,7 @@ def _guards(store: MailStore, known: Sequence[Project]) -> Iterator[Finding]:
     keys = (project.key for project in known)
     found = guards.outdated(store, keys, elsewhere=True, in_file=not store.tables.is_remote)
     for each in found[:_GUARDS]:
-        yield Finding("guard", "warning", each.told, f"Update it: {each.command}")
+        yield Finding("guard", "warning", each.problem, f"Update it: {each.command}")
     if len(found) > _GUARDS:
         more = len(found) - _GUARDS
         yield Finding("guard", "warning", f"{amount(more, 'more guard')} {'has' if more == 1 else 'have'} older rules.")
@@ -156,10 +156,10 @@ def _project(store: MailStore, database: Database, project: Project) -> Iterator
     for kind, (says, fix) in _SAYS.items():
         paths = sorted(difference.path for difference in found if difference.kind == kind)
         if paths:
-            yield Finding("archive", "error", f"{project.key}: {_told(paths)} {says}.", fix)
+            yield Finding("archive", "error", f"{project.key}: {_some_paths(paths)} {says}.", fix)
 
 
-def _told(paths: Sequence[str]) -> str:
+def _some_paths(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _EXAMPLES:,} more" if len(paths) > _EXAMPLES else ""
     return f"{', '.join(paths[:_EXAMPLES])}{more} {'is' if len(paths) == 1 else 'are'}"
 

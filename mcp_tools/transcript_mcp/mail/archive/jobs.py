@@ -16,8 +16,8 @@ from transcript_mcp.mail.messages.boxes import LAST
 __all__ = [
     "ArchiveJob",
     "count_waiting",
-    "done",
     "enqueue",
+    "finish",
     "forget_done",
     "has_waiting",
     "outcome",
@@ -122,7 +122,7 @@ def has_waiting(connection: Sql) -> bool:
     return connection.execute("SELECT 1 FROM archive_jobs WHERE done_ts IS NULL LIMIT 1").fetchone() is not None
 
 
-def done(connection: Sql, seqs: Sequence[int], commit_sha: str, now: float) -> None:
+def finish(connection: Sql, seqs: Sequence[int], commit_sha: str, now: float) -> None:
     """Mark jobs as done by a commit."""
     connection.executemany(
         "UPDATE archive_jobs SET done_ts = ?, commit_sha = ?, payload = NULL WHERE seq = ?",

@@ -131,7 +131,7 @@ def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     _remove(fresh)
     lock = store.root / f"{fresh.name}.lock"
     database = SqliteDatabase(fresh, lock, SCHEMA, busy=_BUSY)
-    found, unreadable = _found(store)
+    found, unreadable = _readable_projects(store)
     try:
         filled = database.write(lambda db: fill(db, found))
     finally:
@@ -142,7 +142,7 @@ def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
 
 def _refilled(store: MailStore, *, accept_loss: bool) -> Filled:
     """In one transaction: others read the old rows until it commits, and cannot write meanwhile."""
-    found, unreadable = _found(store)
+    found, unreadable = _readable_projects(store)
 
     def work(db: Sql) -> Filled:
         _refuse_if_waiting(store, db.execute(_COUNT_WAITING).fetchone()[0])
@@ -167,7 +167,7 @@ def _whole(filled: Filled, found: list[LastCommit], unreadable: list[str], *, ac
     return filled
 
 
-def _found(store: MailStore) -> tuple[list[LastCommit], list[str]]:
+def _readable_projects(store: MailStore) -> tuple[list[LastCommit], list[str]]:
     """The readable projects, and a sentence for each unreadable one."""
     found: list[LastCommit] = []
     unreadable: list[str] = []

@@ -119,7 +119,7 @@ class Archiving:
         except ArchiveError as error:
             return self._failed(project, error)
         try:
-            self._write(lambda found: jobs.done(found, [job.seq for job in batch], commit, self._clock()))
+            self._write(lambda found: jobs.finish(found, [job.seq for job in batch], commit, self._clock()))
         except StoreError:
             project.repository.close()  # after reopening, it checks which jobs are committed already
             raise

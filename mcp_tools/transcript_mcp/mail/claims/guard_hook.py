@@ -90,16 +90,16 @@ def main(guarded: Iterable[Guarded], arguments: list[str]) -> int:
 
 def own_name() -> str:
     """The committer's name: AGENT_NAME, else git's author. Git sets GIT_AUTHOR_NAME only for `pre-commit`."""
-    name = _kept(os.environ.get("AGENT_NAME", "")) or _kept(os.environ.get("GIT_AUTHOR_NAME", ""))
+    name = _normalised(os.environ.get("AGENT_NAME", "")) or _normalised(os.environ.get("GIT_AUTHOR_NAME", ""))
     if name:
         return name
     try:
-        return _kept(_git("var", "GIT_AUTHOR_IDENT").rpartition(" <")[0])
+        return _normalised(_git("var", "GIT_AUTHOR_IDENT").rpartition(" <")[0])
     except OSError:  # git has no author configured
         return ""
 
 
-def _kept(name: str) -> str:
+def _normalised(name: str) -> str:
     """A name normalised as by the server: NFC, no spaces around it, no lone surrogates."""
     if name.isascii():
         return name.strip()
@@ -130,7 +130,7 @@ def _earlier(hook: str, arguments: list[str], given: bytes | None) -> int:
 
 def _is_blocked(project: Guarded, me: str, name: str, rewritten: bytes) -> bool:
     now = time.time()
-    held = _held(project, now, me)
+    held = _claims_of_others(project, now, me)
     if not held:
         return False
     wanted = ("--git-common-dir", "--git-path", "MERGE_HEAD", "--git-path", "rebase-apply/rebasing")
@@ -159,7 +159,7 @@ def _is_of_another(project: Guarded, common: str) -> bool:
 # -- the claims
 
 
-def _held(project: Guarded, now: float, me: str) -> list[Held]:
+def _claims_of_others(project: Guarded, now: float, me: str) -> list[Held]:
     if "hub" not in project:
         return held_by_others(project["database"], (project["key"], now, me))
     if project["repository"] and _is_of_another(project, _git("rev-parse", "--git-common-dir").rstrip("\n")):
@@ -317,7 +317,7 @@ def _listed(met: Met) -> list[str]:
 def _identity(me: str, holder: str, again: str) -> tuple[str, str]:
     """The committer's name, and how to set it if it is not set: the claims may be their own."""
     name = _plain(me)
-    if _kept(os.environ.get("AGENT_NAME", "")):
+    if _normalised(os.environ.get("AGENT_NAME", "")):
         return f"You commit as {name}.", f"你的身份：{name}。"
     shown = _plain(holder)
     quoted = f"'{shown}'" if " " in shown else shown

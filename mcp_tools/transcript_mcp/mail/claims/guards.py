@@ -46,7 +46,7 @@ class Outdated:
     is_left: bool = False
 
     @property
-    def told(self) -> str:
+    def problem(self) -> str:
         """What is wrong with it, in a sentence."""
         if self.is_left:
             return f"The guard {self.hook} reads a database that mail has left, and blocks nothing."

@@ -126,7 +126,7 @@ class Claims:
 
         def work(db: Sql) -> Extended:
             agents.touch(db, agent.id, now)
-            held = _held(db, project_id, agent, wanted, now)
+            held = _held_claims(db, project_id, agent, wanted, now)
             ends = {row["id"]: max(row["expires_ts"], expires_ts) for row in held.rows}
             db.executemany("UPDATE claims SET expires_ts = ? WHERE id = ?", [(end, id_) for id_, end in ends.items()])
             job = self._archived(db, project_id, f"renew: {agent.name}", held.rows, now)
@@ -156,7 +156,7 @@ class Claims:
         def work(db: Sql) -> Released:
             if not by_person:
                 agents.touch(db, agent.id, now)
-            held = _held(db, project_id, agent, wanted, now)
+            held = _held_claims(db, project_id, agent, wanted, now)
             rows = [row for row in held.rows if meant is None or row["id"] in meant]
             db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in rows])
             job = self._archived(db, project_id, f"release: {who}", rows, now)
@@ -171,7 +171,7 @@ class Claims:
         """The claims that ``release`` would release, and the paths without a claim. Raises InvalidLetterError."""
         wanted = None if paths is None else checks.paths(paths, self.options)
         none = _Held([], list(wanted or ()), [])
-        held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
+        held = self._database.read(lambda db: _held_claims(db, project_id, agent, wanted, self._clock()), none)
         return [claim(row) for row in held.rows], held.missing
 
     def of_others(self, project_id: int, name: str) -> list[FileClaim]:
@@ -253,10 +253,10 @@ class Claims:
             return None
         files: dict[str, str] = dict(others or {})
         files.update(claim_file(row) for row in _by_ids(db, [row["id"] for row in rows]))
-        return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
+        return jobs.enqueue(db, project_id, f"{what} {_counted_paths(_paths(rows))}", files, now=now)
 
 
-def _held(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
+def _held_claims(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
     mine = f"claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE}"
     sql = f"{ROWS} WHERE {mine} ORDER BY claims.id"
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
@@ -325,7 +325,7 @@ def _paths(rows: Sequence[Row]) -> list[str]:
     return [row["path"] for row in rows]
 
 
-def _told(paths: Sequence[str]) -> str:
+def _counted_paths(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     return f"{amount(len(paths), 'path')}: {', '.join(paths[:_SHOWN_PATHS])}{more}"
 

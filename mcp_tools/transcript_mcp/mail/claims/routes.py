@@ -26,10 +26,10 @@ class ClaimRoutes:
 
     async def _answer(self, request: web.Request) -> web.Response:
         asked = request.query
-        document = await in_thread(self._found, asked.get("project_key", ""), asked.get("agent_name", ""))
+        document = await in_thread(self._claims_json, asked.get("project_key", ""), asked.get("agent_name", ""))
         return web.Response(body=document, content_type="application/json", headers={"Cache-Control": "no-store"})
 
-    def _found(self, key: str, name: str) -> bytes:
+    def _claims_json(self, key: str, name: str) -> bytes:
         """The active exclusive claims of other agents in the project, as JSON."""
         project = self._mail.project(key)
         shown: list[dict[str, Any]] = [

@@ -22,11 +22,11 @@ _NOTES: Final = 3
 class ClaimTools:
     """One method per tool; ``offer`` registers them all."""
 
-    def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
-        """``told`` is called with the URI of each resource that changes."""
+    def __init__(self, service: MailService, updated: Callable[[str], None]) -> None:
+        """``updated`` is called with the URI of each resource that changes."""
         self._service = service
         self._mail = service.mail
-        self._told = told
+        self._updated = updated
 
     def offer(self, server: Server) -> None:
         """Register all tools."""
@@ -65,8 +65,8 @@ class ClaimTools:
             exclusive=exclusive,
             reason=reason,
         )
-        shown = views.shown_claimed(claimed, self._changed(project, claimed.job))
-        return shown | self._noted(project)
+        shown = views.shown_claimed(claimed, self._announce_change(project, claimed.job))
+        return shown | self._guard_notes(project)
 
     def renew_claims(
         self,
@@ -79,7 +79,7 @@ class ClaimTools:
         """Extend your claims, counted from now. No claim becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
-        return views.shown_extended(extended, self._changed(project, extended.job)) | self._noted(project)
+        return views.shown_extended(extended, self._announce_change(project, extended.job)) | self._guard_notes(project)
 
     def release_claims(
         self,
@@ -92,7 +92,7 @@ class ClaimTools:
         """Release claims when you are done. Reports which of them you did not hold, and what you still hold."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
-        return views.shown_released(released, self._changed(project, released.job))
+        return views.shown_released(released, self._announce_change(project, released.job))
 
     def list_claims(
         self,
@@ -135,7 +135,7 @@ class ClaimTools:
 
     # --
 
-    def _noted(self, project: Project) -> dict[str, list[str]]:
+    def _guard_notes(self, project: Project) -> dict[str, list[str]]:
         notes = self._about_guards(project)
         return {"notes": notes} if notes else {}
 
@@ -144,12 +144,12 @@ class ClaimTools:
         from transcript_mcp.mail.claims.guards import outdated
 
         found = outdated(self._mail.places, [project.key], in_file=self._mail.file is not None)
-        return [f"{each.told} To renew it: {each.call}" for each in found[:_NOTES]]
+        return [f"{each.problem} To renew it: {each.call}" for each in found[:_NOTES]]
 
-    def _changed(self, project: Project, job: int | None) -> str | None:
+    def _announce_change(self, project: Project, job: int | None) -> str | None:
         """Tell subscribers that a project's claims changed. Returns the commit, if callers wait for it."""
         if job is not None:
-            self._told(claims_uri(project.key))
+            self._updated(claims_uri(project.key))
         return self._service.archived(job)
 
 

@@ -78,10 +78,10 @@ def addressed_reply(db: Sql, sender: Agent, message_id: str, draft: CleanDraft) 
     if draft.reply_all:
         people = _once([*people, *_named_in(db, original, sender)])
     if not any(kind == "to" for kind, _ in people):
-        people = _once([*(("to", agent) for agent in _answered(db, original, sender)), *people])
+        people = _once([*(("to", agent) for agent in _reply_recipients(db, original, sender)), *people])
     completed = replace(
         draft,
-        subject=draft.subject or _answering(original["subject"]),
+        subject=draft.subject or _reply_subject(original["subject"]),
         thread_id=draft.thread_id or original["thread_id"] or original["id"],
     )
     return Addressed(project, completed, people, original["id"])
@@ -160,7 +160,7 @@ def _named_in(db: Sql, original: Row, sender: Agent) -> list[tuple[Kind, Agent]]
     ]
 
 
-def _answered(db: Sql, original: Row, sender: Agent) -> list[Agent]:
+def _reply_recipients(db: Sql, original: Row, sender: Agent) -> list[Agent]:
     """Recipients of a reply: the original's author or, when the author replies to itself, the original's recipients."""
     if original["sender_id"] is not None and original["sender_id"] != sender.id:
         return [agents.by_id(db, original["sender_id"])]
@@ -172,9 +172,9 @@ def _answered(db: Sql, original: Row, sender: Agent) -> list[Agent]:
     return found
 
 
-def _answering(subject: str) -> str:
+def _reply_subject(subject: str) -> str:
     """
-    >>> _answering("Plan"), _answering("RE: Plan")
+    >>> _reply_subject("Plan"), _reply_subject("RE: Plan")
     ('Re: Plan', 'RE: Plan')
     """
     return subject if subject.casefold().startswith("re:") else f"Re: {subject}"[:LONGEST_SUBJECT]

@@ -163,11 +163,11 @@ class _Parser:
             return
         if len(tokens) > LONGEST_PHRASE:
             self.notes[_LONG_PHRASE] = None
-            self._found(Term(words[: tokens[-2].end()]))
+            self._add_term(Term(words[: tokens[-2].end()]))
         elif (star or text.endswith("*")) and not _ENDS_APART.search(words):
-            self._found(Term(words, prefix=self._may_go_on(tokens[-1][0])))
+            self._add_term(Term(words, prefix=self._may_go_on(tokens[-1][0])))
         else:
-            self._found(Term(words))
+            self._add_term(Term(words))
 
     def _may_go_on(self, beginning: str) -> bool:
         self.letters += len(beginning) == 1
@@ -176,7 +176,7 @@ class _Parser:
             return False
         return True
 
-    def _found(self, term: Term) -> None:
+    def _add_term(self, term: Term) -> None:
         self.found.append(term)
         self._add(term)
 
