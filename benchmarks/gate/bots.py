@@ -20,7 +20,7 @@ from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Grou
 from nanobot_transcript.relevance.message_history import past_of
 from nanobot_transcript.relevance.model import ScoreModel
 from nanobot_transcript.relevance.observation import Observer
-from nanobot_transcript.relevance.phrases import Phrases, grams
+from nanobot_transcript.relevance.phrase_weights import Phrases, grams
 
 PARAMETERS = {
     "objective": "binary",

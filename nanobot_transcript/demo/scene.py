@@ -9,7 +9,7 @@ from nanobot_transcript.demo.chronicle import Chronicle
 from nanobot_transcript.demo.errors import DemoError
 from nanobot_transcript.demo.screen import DemoScreen
 from nanobot_transcript.demo.tally import count
-from nanobot_transcript.demo.turns import Noted
+from nanobot_transcript.demo.who_answers import Noted
 from nanobot_transcript.demo.world import World
 from transcript_channels.simulator import App, Message, Person
 

@@ -18,7 +18,7 @@ from nanobot_transcript.demo.hosts import DemoHost
 from nanobot_transcript.demo.hub import DemoHub
 from nanobot_transcript.demo.mind import Mind
 from nanobot_transcript.demo.record import DemoPlace
-from nanobot_transcript.demo.turns import DemoTurns
+from nanobot_transcript.demo.who_answers import DemoTurns
 from nanobot_transcript.entry import Entry
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel

@@ -14,7 +14,7 @@ from nanobot_transcript.relevance.expertise import Affinity, affinities, is_gene
 from nanobot_transcript.relevance.features import features
 from nanobot_transcript.relevance.name_calls import NOT_NAMED, Call, call_of
 from nanobot_transcript.relevance.observation import Observation, content_of
-from nanobot_transcript.relevance.phrases import Phrases
+from nanobot_transcript.relevance.phrase_weights import Phrases
 from nanobot_transcript.relevance.request_words import Wording, wording
 from nanobot_transcript.relevance.trees import Trees
 

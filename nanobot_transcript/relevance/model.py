@@ -12,7 +12,7 @@ from typing import Any, Final
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.relevance.candidates import SIGNS
 from nanobot_transcript.relevance.features import NAMES
-from nanobot_transcript.relevance.phrases import Phrases
+from nanobot_transcript.relevance.phrase_weights import Phrases
 from nanobot_transcript.relevance.reply_links import PAIRS
 from nanobot_transcript.relevance.trees import Trees
 

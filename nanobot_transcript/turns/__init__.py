@@ -5,7 +5,7 @@ and a relay lets bots hear each other. ``Lease`` and ``Budget`` are what process
 """
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease, new_holder
-from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.call_budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.turns.claim import AnswerClaims, Claim, ClaimLimits
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard, LoopLimits, Verdict, bot_turns

@@ -14,7 +14,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.coordination.contract import new_holder
-from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.call_budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback

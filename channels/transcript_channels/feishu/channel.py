@@ -28,11 +28,11 @@ from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedE
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.bodies import At, Mentionable
-from transcript_channels.feishu.bundles import Bundles
 from transcript_channels.feishu.client import BotInfo, FeishuClient
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.events import CHANGES, message_from_event
 from transcript_channels.feishu.fields import ids_of, part, string
+from transcript_channels.feishu.forwarded_messages import Bundles
 from transcript_channels.feishu.groups import FeishuGroups
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.reactions import Reactions

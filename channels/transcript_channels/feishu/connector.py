@@ -12,10 +12,10 @@ from nanobot_transcript.settings.sections.groups import HistorySettings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.gaps import Fallback
 from nanobot_transcript.turns import new_holder
-from transcript_channels.feishu.bundles import Bundles
 from transcript_channels.feishu.channel import Connection, FeishuChannel
 from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
 from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
+from transcript_channels.feishu.forwarded_messages import Bundles
 from transcript_channels.feishu.history import FeishuHistory
 from transcript_channels.feishu.long_connection import LongConnection
 from transcript_channels.feishu.settings import FeishuSettings, WebhookSettings

@@ -20,8 +20,8 @@ from nanobot_transcript.errors import (
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.addresses import MESSAGES
-from transcript_channels.feishu.bundles import unbundled
 from transcript_channels.feishu.client import FeishuClient, Spend
+from transcript_channels.feishu.forwarded_messages import unbundled
 from transcript_channels.feishu.history_items import FORWARDED, HistoryItem, item_from_api
 from transcript_channels.feishu.lasting_ids import LastingIds
 from transcript_channels.feishu.platform import FEISHU

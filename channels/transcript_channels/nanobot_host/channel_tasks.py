@@ -10,7 +10,7 @@ from nanobot_transcript.conversation.delivery import Recorder
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import DeliveryError, PlatformError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
-from transcript_channels.nanobot_host.clients import load
+from transcript_channels.nanobot_host.feishu_clients import load
 from transcript_channels.nanobot_host.relay import Relaying
 
 if TYPE_CHECKING:

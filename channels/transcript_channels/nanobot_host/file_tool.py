@@ -10,7 +10,7 @@ from nanobot.agent.tools.base import Tool
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import HostError, TranscriptError, UnknownNameError
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.clients import load
+from transcript_channels.nanobot_host.feishu_clients import load
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
 from transcript_channels.nanobot_host.tool_request import NoGroupError, group_of, tool_error

@@ -12,11 +12,11 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns import Budget, Lease, new_holder
-from transcript_channels.nanobot_host.clients import Clients, load
+from transcript_channels.nanobot_host.feishu_clients import Clients, load
 
 if TYPE_CHECKING:
-    from transcript_channels.feishu.bundles import Bundles
     from transcript_channels.feishu.fallback import HistoryFallback
+    from transcript_channels.feishu.forwarded_messages import Bundles
 
 __all__ = ["Histories"]
 
@@ -64,7 +64,7 @@ class Histories:
             self._opened().heard(client, inbound.session_key, inbound.entry)
 
     def _opened(self) -> "Bundles":
-        from transcript_channels.feishu.bundles import Bundles
+        from transcript_channels.feishu.forwarded_messages import Bundles
 
         if self._bundles is None:
             store = AsyncGroupTranscriptStore.over(self.store)

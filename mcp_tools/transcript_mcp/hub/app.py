@@ -15,7 +15,7 @@ from nanobot_transcript.threads import in_thread
 from transcript_mcp.door.address import Addresses, is_loopback
 from transcript_mcp.door.bodies import READING
 from transcript_mcp.door.guard import Door, Entrances, guard
-from transcript_mcp.hub.disks import Disks
+from transcript_mcp.hub.free_space import Disks
 from transcript_mcp.hub.metrics import Metrics, observer
 from transcript_mcp.hub.mounts import Mount
 from transcript_mcp.hub.sessions import McpSessions

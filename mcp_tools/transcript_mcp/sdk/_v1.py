@@ -26,11 +26,11 @@ from pydantic import AnyUrl, ValidationError
 
 from transcript_mcp.sdk.backend import HttpManager, HttpOptions
 from transcript_mcp.sdk.calls import ClientRequest, cannot
+from transcript_mcp.sdk.client_subscriptions import GoneError, Peer
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Answer, Dispatch, ProtocolError
 from transcript_mcp.sdk.logs import quiet
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.updates import GoneError, Peer
 
 __all__ = ["BACKEND"]
 

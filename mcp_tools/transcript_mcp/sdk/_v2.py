@@ -29,11 +29,11 @@ from pydantic import BaseModel, ValidationError
 
 from transcript_mcp.sdk.backend import HttpOptions
 from transcript_mcp.sdk.calls import ClientRequest, cannot, reaches
+from transcript_mcp.sdk.client_subscriptions import MOST_SUBSCRIPTIONS, Peer
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import NOT_FOUND, Answer, Dispatch, ProtocolError, too_many_subscriptions
 from transcript_mcp.sdk.logs import quiet
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS, Peer
 
 __all__ = ["BACKEND"]
 

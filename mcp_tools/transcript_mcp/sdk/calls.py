@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from nanobot_transcript.errors import ClientCannotError
+from transcript_mcp.sdk.client_subscriptions import Peer
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.updates import Peer
 
 if TYPE_CHECKING:
     from transcript_mcp.door.identity import Caller

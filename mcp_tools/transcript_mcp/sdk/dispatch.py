@@ -17,11 +17,11 @@ from uuid import uuid4
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.threads import in_thread, refused_exit
 from transcript_mcp.sdk.calls import ClientRequest
+from transcript_mcp.sdk.client_subscriptions import MOST_SUBSCRIPTIONS
 from transcript_mcp.sdk.content import Embedded, Message, Result, Wire, blocks, json_text
 from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.server import Completion, RegisteredResource, RegisteredTemplate, RegisteredTool, Server
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
-from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS
 from transcript_mcp.sdk.watch import Watch, watched
 
 __all__ = ["NOT_FOUND", "PARSE_ERROR", "Answer", "Dispatch", "ProtocolError", "too_many_subscriptions"]

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from transcript_mcp.sdk.client_subscriptions import Hook, Updates
 from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.signature import Signature, output_schema
-from transcript_mcp.sdk.updates import Hook, Updates
 from transcript_mcp.sdk.uritemplate import UriTemplate, canonical
 
 __all__ = [

@@ -14,12 +14,12 @@ from typing import Any, Final
 import msgspec
 
 from transcript_mcp.sdk.backend import generation
+from transcript_mcp.sdk.client_subscriptions import Peer
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.direct import Direct, is_plain_request, is_tool_call
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.greetings import greeting
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.updates import Peer
 
 __all__ = ["Handled", "Shortcut"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from transcript_mcp.door.identity import Caller
 from transcript_mcp.sdk.calls import CALLER, ClientRequest, cannot
+from transcript_mcp.sdk.client_subscriptions import Peer
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.updates import Peer
 from transcript_mcp.sdk.watch import Watch
 
 __all__ = ["Answer", "InMemoryClient"]

@@ -21,8 +21,8 @@ from nanobot_transcript.threads import in_thread
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
 from nanobot_transcript.turns.addressees import id_at, talk_of
 from transcript_mcp.page import PageCall, PageWatch, Tell, WebPage, as_json, get_handler, post_handler
-from transcript_mcp.transcript import excerpts, posts
-from transcript_mcp.transcript.excerpts import Stretch
+from transcript_mcp.transcript import message_pages, posts
+from transcript_mcp.transcript.message_pages import Stretch
 from transcript_mcp.transcript.positions import said_at
 from transcript_mcp.transcript.reading import View
 
@@ -99,7 +99,7 @@ class GroupsPage(WebPage):
     def news(self, asked: PageCall) -> dict[str, Any]:
         """What is new after the cursor ``after``: messages, edited earlier ones, and ids of recalled ones."""
         chat, after = asked.text("chat"), asked.text("after")
-        stretch = excerpts.after(self._store, chat, after, _MOST, None)
+        stretch = message_pages.after(self._store, chat, after, _MOST, None)
         answer = self._shown(stretch, [])
         if stretch.since is not None:
             changes = self._store.changes(chat, stretch.since)
@@ -251,8 +251,8 @@ class GroupsPage(WebPage):
     def _page(self, chat: str, before: str | None, limit: int) -> tuple[Stretch, str, frozenset[str]]:
         """A page, the cursor from which it was read, and the ids of messages recalled after it."""
         if before is not None:
-            return excerpts.before(self._store, chat, before, limit, None), "", frozenset()
-        stretch = excerpts.newest(self._store, chat, limit)
+            return message_pages.before(self._store, chat, before, limit, None), "", frozenset()
+        stretch = message_pages.newest(self._store, chat, limit)
         since = self._store.read_back(chat, None, limit).cursor
         return stretch, since, frozenset(self._store.changes(chat, since).hidden)
 

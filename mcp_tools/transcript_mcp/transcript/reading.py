@@ -8,9 +8,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, UnknownNameError
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.names import in_words, shown_name
-from transcript_mcp.transcript import excerpts
-from transcript_mcp.transcript.excerpts import Stretch
+from transcript_mcp.transcript import message_pages
 from transcript_mcp.transcript.json_lines import NOTE, WORDS, Line, encode, shown
+from transcript_mcp.transcript.message_pages import Stretch
 from transcript_mcp.transcript.size_limits import fitting, shortened
 
 __all__ = ["MessagePage", "View", "message", "page", "page_document", "page_text"]
@@ -41,13 +41,13 @@ def page(
     if before and after:
         raise InvalidCursorError("A page is either before a place or after one.", hint="Give either before or after.")
     if after:
-        stretch = excerpts.after(view.store, session_key, after, limit, view.where)
+        stretch = message_pages.after(view.store, session_key, after, limit, view.where)
         lines = fitting(map(view.line, stretch.entries), max_chars)
         return MessagePage(stretch.oldest(len(lines), view.store), lines)
     if before:
-        stretch = excerpts.before(view.store, session_key, before, limit, view.where)
+        stretch = message_pages.before(view.store, session_key, before, limit, view.where)
     else:
-        stretch = excerpts.newest(view.store, session_key, limit)
+        stretch = message_pages.newest(view.store, session_key, limit)
     lines = fitting(map(view.line, reversed(stretch.entries)), max_chars)
     return MessagePage(stretch.newest(len(lines)), lines[::-1])
 

@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from nanobot_transcript.record.contract import Record, Usage
-from nanobot_transcript.record.postgres.budgets import PostgresBudget
+from nanobot_transcript.record.postgres.call_budgets import PostgresBudget
 from nanobot_transcript.record.postgres.decisions import PostgresDecisionLog
 from nanobot_transcript.record.postgres.leases import PostgresLease
 from nanobot_transcript.record.postgres.marks import PostgresMarks

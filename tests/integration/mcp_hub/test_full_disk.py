@@ -12,7 +12,7 @@ from support.loop_clock import later
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
-from transcript_mcp.hub.disks import EVERY
+from transcript_mcp.hub.free_space import EVERY
 from transcript_mcp.room import OpenRoom
 from transcript_mcp.rooms import open_rooms
 

@@ -10,7 +10,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.async_fronts import AsyncBudget, AsyncLease
 from nanobot_transcript.coordination.contract import Grant
-from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.call_budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.errors import StoreBusyError
 

@@ -15,7 +15,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
 from nanobot_transcript.coordination.contract import Grant
-from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.call_budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CallBudgetError, QuotaExhaustedError

@@ -14,7 +14,7 @@ from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail.archive import jobs
 from transcript_mcp.mail.archive.commits import ProjectRepository, commit_message
 from transcript_mcp.mail.archive.jobs import ArchiveJob
-from transcript_mcp.mail.archive.snapshots import take
+from transcript_mcp.mail.archive.last_commit import take
 
 
 def job(

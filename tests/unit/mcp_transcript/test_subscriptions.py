@@ -11,7 +11,7 @@ from support.waiting import until
 
 from nanobot_transcript import GroupTranscriptStore
 from transcript_mcp.sdk import Server
-from transcript_mcp.sdk.updates import Peer
+from transcript_mcp.sdk.client_subscriptions import Peer
 from transcript_mcp.transcript import build_server
 from transcript_mcp.transcript.subscriptions import Following
 

@@ -13,7 +13,7 @@ from nanobot_transcript.relevance.model import shipped_model
 from nanobot_transcript.relevance.name_calls import NOT_NAMED, call_of
 from nanobot_transcript.relevance.nearness import closeness
 from nanobot_transcript.relevance.opening_words import opening
-from nanobot_transcript.relevance.phrases import Phrases, grams
+from nanobot_transcript.relevance.phrase_weights import Phrases, grams
 from nanobot_transcript.relevance.reply_links import Links, links, pairs
 from nanobot_transcript.relevance.request_words import asks_anybody, tells_to_stop, wording
 from nanobot_transcript.relevance.text import terms

@@ -18,7 +18,7 @@ from nanobot_transcript.files.lock import is_held
 from nanobot_transcript.findings import Finding
 from nanobot_transcript.sql.contract import Database, Sql
 from transcript_mcp.mail.agents import projects
-from transcript_mcp.mail.archive import jobs, snapshots
+from transcript_mcp.mail.archive import jobs, last_commit
 from transcript_mcp.mail.archive.expected_files import attachments, expected, same
 from transcript_mcp.mail.claims import guards
 from transcript_mcp.mail.one_line import amount
@@ -67,7 +67,7 @@ def examine(store: MailStore) -> list[Finding]:
 def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
     database = store.opened(_BUSY)
     try:
-        if database.identity() is None and not snapshots.slugs(store):
+        if database.identity() is None and not last_commit.slugs(store):
             return [Finding("mail", "info", f"There is no mail in {store.where} yet."), *_guards(store, [])]
         if database.identity() is None:
             return [Finding("database", "error", f"{store.where} is missing, and the archive has mail.", _REBUILD)]
@@ -131,7 +131,7 @@ def _guards(store: MailStore, known: Sequence[Project]) -> Iterator[Finding]:
 
 def _compared(store: MailStore, database: Database) -> Iterator[Finding]:
     known = database.read(projects.all_projects, [])
-    for slug in sorted(set(snapshots.slugs(store)) - {project.slug for project in known}):
+    for slug in sorted(set(last_commit.slugs(store)) - {project.slug for project in known}):
         yield Finding("archive", "error", f"The project in {store.repo(slug)} is not in the database.", _REBUILD)
     for project in known:
         try:
@@ -151,7 +151,7 @@ def _project(store: MailStore, database: Database, project: Project) -> Iterator
         count = kinds["messages"]
         has = f"git has {amount(count, 'message')}, as the database does" if count else "no messages yet"
         yield Finding("archive", "ok", f"{project.key}: {has}.")
-    if not snapshots.take(store, project.slug).history_is_whole("claims"):
+    if not last_commit.take(store, project.slug).history_is_whole("claims"):
         yield Finding("archive", "warning", f"{project.key}: git has lost part of its history.", _OLD_HISTORY)
     for kind, (says, fix) in _SAYS.items():
         paths = sorted(difference.path for difference in found if difference.kind == kind)
@@ -166,20 +166,20 @@ def _some_paths(paths: Sequence[str]) -> str:
 
 def _look(store: MailStore, database: Database, project: Project) -> tuple[set[Difference], dict[str, str]]:
     """The differences that no waiting job explains, and the files that should be in git."""
-    before = snapshots.take(store, project.slug)
+    before = last_commit.take(store, project.slug)
 
     def work(db: Sql) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
         on_their_way = {path for job in jobs.waiting(db, project.id, None) for path in (*job.files, *job.present)}
         return expected(db, project, before.files), on_their_way, list(attachments(db, project))
 
     files, on_their_way, attached = database.read_at_once(work, ({}, set(), []))
-    snapshot = snapshots.take(store, project.slug)
+    snapshot = last_commit.take(store, project.slug)
     found = {difference for difference in differences(snapshot, files) if difference.path not in on_their_way}
     lost = {path for _, path in attached if path not in snapshot.files and path not in on_their_way}
     return found | {Difference(project.slug, "attachment", path) for path in lost}, files
 
 
-def differences(snapshot: snapshots.LastCommit, files: Mapping[str, str]) -> Iterator[Difference]:
+def differences(snapshot: last_commit.LastCommit, files: Mapping[str, str]) -> Iterator[Difference]:
     """The files that differ between git and the database; ``files`` are those that should be in git."""
     lost = snapshot.unreadable()
     for path in lost:
@@ -195,7 +195,7 @@ def differences(snapshot: snapshots.LastCommit, files: Mapping[str, str]) -> Ite
             yield Difference(snapshot.slug, "extra", path)
 
 
-def _same(snapshot: snapshots.LastCommit, path: str, text: str) -> bool:
+def _same(snapshot: last_commit.LastCommit, path: str, text: str) -> bool:
     try:
         return same(path, snapshot.text(path), text)
     except (ArchiveError, msgspec.DecodeError):

@@ -19,9 +19,9 @@ from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import SqliteDatabase, peek
+from transcript_mcp.mail.archive.last_commit import LastCommit, slugs, take
 from transcript_mcp.mail.archive.restore import Filled, fill
 from transcript_mcp.mail.archive.rounds import Archiving
-from transcript_mcp.mail.archive.snapshots import LastCommit, slugs, take
 from transcript_mcp.mail.one_line import amount
 from transcript_mcp.mail.store import SCHEMA, MailStore
 

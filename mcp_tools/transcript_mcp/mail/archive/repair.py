@@ -15,7 +15,7 @@ import pygit2
 from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.contract import Database
 from transcript_mcp.mail.agents import projects
-from transcript_mcp.mail.archive import jobs, snapshots
+from transcript_mcp.mail.archive import jobs, last_commit
 from transcript_mcp.mail.archive.doctor import differences
 from transcript_mcp.mail.archive.expected_files import attachments, expected
 from transcript_mcp.mail.archive.rebuild import only_one
@@ -89,12 +89,12 @@ def _from_folder(store: MailStore, project: Project, path: str) -> bytes | None:
         return None
 
 
-def _readable(store: MailStore, project: Project, done: Completed) -> snapshots.LastCommit:
+def _readable(store: MailStore, project: Project, done: Completed) -> last_commit.LastCommit:
     try:
-        return snapshots.take(store, project.slug)
+        return last_commit.take(store, project.slug)
     except ArchiveError:
         _move_aside(store, project, done)
-        return snapshots.take(store, project.slug)
+        return last_commit.take(store, project.slug)
 
 
 def _move_aside(store: MailStore, project: Project, done: Completed) -> None:
@@ -102,7 +102,7 @@ def _move_aside(store: MailStore, project: Project, done: Completed) -> None:
         done.aside.append(keep_aside(store.repo(project.slug)))
 
 
-def _pictures(store: MailStore, database: Database, project: Project, snapshot: snapshots.LastCommit) -> list[str]:
+def _pictures(store: MailStore, database: Database, project: Project, snapshot: last_commit.LastCommit) -> list[str]:
     """Attachments of messages that are in the folder but not in git."""
     named = {path for _, path in database.read(lambda db: list(attachments(db, project)), [])}
     folder = store.repo(project.slug)

@@ -11,7 +11,7 @@ from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.agents import names
 from transcript_mcp.mail.archive.json_files import ClaimRecord
-from transcript_mcp.mail.archive.snapshots import LastCommit
+from transcript_mcp.mail.archive.last_commit import LastCommit
 from transcript_mcp.mail.claims import patterns
 from transcript_mcp.mail.messages import frontmatter
 from transcript_mcp.mail.messages.frontmatter import MessageFile

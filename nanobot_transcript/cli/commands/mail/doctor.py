@@ -80,8 +80,8 @@ def _compare(store: "MailStore", *, json: bool) -> None:
 
 
 def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
+    from transcript_mcp.mail.archive.last_commit import slugs
     from transcript_mcp.mail.archive.rebuild import rebuild
-    from transcript_mcp.mail.archive.snapshots import slugs
 
     if not slugs(store):
         raise UsageError(

@@ -9,9 +9,9 @@ from pydantic import Field
 from support.waiting import PATIENCE, until
 
 from transcript_mcp.sdk import Server, merged
+from transcript_mcp.sdk.client_subscriptions import GoneError, Peer
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient
-from transcript_mcp.sdk.updates import GoneError, Peer
 
 Connect = Callable[..., InMemoryClient]
 

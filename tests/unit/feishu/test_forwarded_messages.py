@@ -15,12 +15,12 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.coordination.contract import Budget
-from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.call_budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.entry import Entry
-from transcript_channels.feishu.bundles import STUB, Bundles, unbundled
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.content import text_of
+from transcript_channels.feishu.forwarded_messages import STUB, Bundles, unbundled
 
 GET = "GET /open-apis/im/v1/messages/{message_id}"
 INSIDE = "[forwarded messages]\n> Ada: one\n> Bo: two"
@@ -187,11 +187,11 @@ async def test_what_is_taken_back_meanwhile_stays_away(team, make, store, key, b
 
 @pytest.mark.parametrize("code", [230002, 230110, 99991403, 231003])
 async def test_what_the_platform_refuses_stays_a_stub(team, make, store, key, bundle, code, caplog) -> None:
-    caplog.set_level(logging.INFO, "transcript_channels.feishu.bundles")
+    caplog.set_level(logging.INFO, "transcript_channels.feishu.forwarded_messages")
     team.feishu.fail(GET, code=code)
     await make(team.alpha).fill(key, bundle.message_id)
     assert await content(store, key, bundle) == STUB
-    (record,) = [one for one in caplog.records if one.name == "transcript_channels.feishu.bundles"]
+    (record,) = [one for one in caplog.records if one.name == "transcript_channels.feishu.forwarded_messages"]
     assert "Forwarded messages could not be read" in record.getMessage()
     await make(team.beta).fill(key, bundle.message_id)
     assert await content(store, key, bundle) == INSIDE
@@ -215,7 +215,7 @@ async def test_a_record_that_cannot_be_read_is_told_in_one_line(team, make, key,
         path.unlink()
         path.mkdir()
     await filling.fill(key, bundle.message_id)
-    (record,) = [one for one in caplog.records if one.name == "transcript_channels.feishu.bundles"]
+    (record,) = [one for one in caplog.records if one.name == "transcript_channels.feishu.forwarded_messages"]
     assert "Forwarded messages are not recorded" in record.getMessage()
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from support.loop_clock import later
 
-from transcript_mcp.hub.disks import EVERY, Disks
+from transcript_mcp.hub.free_space import EVERY, Disks
 
 _CHILD = """
 import asyncio, pathlib, resource, sys
-from transcript_mcp.hub.disks import Disks
+from transcript_mcp.hub.free_space import Disks
 
 async def look(size):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.demo.turns import DemoTurns
+from nanobot_transcript.demo.who_answers import DemoTurns
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
 from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
