@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MESSAGES", "PACKAGE", "SERVICES", "Field", "Rpc", "proto_text", "stub_text"]
+__all__ = ["MESSAGES", "PACKAGE", "SERVICES", "Field", "proto_text", "stub_text"]
 
 PACKAGE: Final = "agentassistproto"
 
