@@ -1,7 +1,7 @@
 """Finds the commands and puts them together."""
 
 from importlib import import_module
-from pathlib import Path
+from pkgutil import iter_modules
 from typing import Annotated, Any, Final
 
 import typer
@@ -78,11 +78,10 @@ def _found() -> dict[str, Any]:
     name, or ``app``. ``import_`` is the command ``import``, ``mcp_config`` the command ``mcp-config``.
     """
     found: dict[str, Any] = {}
-    for path in Path(commands.__path__[0]).iterdir():
-        name = path.stem
-        if name.startswith("__") or not (path.suffix == ".py" or (path / "command.py").exists()):
+    for _, name, is_package in iter_modules(commands.__path__):
+        if name.startswith("_"):
             continue
-        module = import_module(f"{commands.__name__}.{name}" + ("" if path.suffix else ".command"))
+        module = import_module(f"{commands.__name__}.{name}" + (".command" if is_package else ""))
         group = getattr(module, "app", None)
         found[name.strip("_").replace("_", "-")] = group if group is not None else getattr(module, name)
     return found

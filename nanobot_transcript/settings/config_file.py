@@ -45,6 +45,7 @@ def yaml_file(path: Path) -> Source:
         text = path.read_text(encoding="utf-8-sig")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if isinstance(node, yaml.MappingNode):
+            _require_names(path, node)
             _require_no_repetition(path, node)
             values = YamlConfigSettingsSource(Settings, yaml_file=path, yaml_file_encoding="utf-8-sig")()
             return _file_source(path, node, values)
@@ -52,6 +53,8 @@ def yaml_file(path: Path) -> Source:
         raise ConfigError(f"Cannot read {path}: {error.strerror}.", hint="Check the file's permissions.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text.", hint="Save the file as UTF-8.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply.", hint="Remove the brackets or aliases in it.") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {_reason(error, text)}.", hint="Correct that line.") from error
     if node is None:
@@ -67,6 +70,18 @@ def _expanded(path: Path) -> Path:
 
 
 # -- values, lines and variables
+
+
+_NAMES: Final = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
+
+
+def _require_names(path: Path, node: yaml.MappingNode) -> None:
+    for name, _ in node.value:
+        if name.tag not in _NAMES:
+            raise ConfigError(
+                f"Line {name.start_mark.line + 1} of {path} does not begin with the name of a setting.",
+                hint="Correct that line.",
+            )
 
 
 def _file_source(path: Path, node: yaml.MappingNode, values: dict[str, Any]) -> Source:

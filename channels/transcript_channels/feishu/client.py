@@ -331,7 +331,7 @@ class _TenantToken:
 
     fetch: Callable[[], Awaitable[_Token]]
     clock: Callable[[], float]
-    _value: str = field(default="", init=False)
+    _value: str = field(default="", init=False, repr=False)
     _renew: float = field(default=0.0, init=False)
     _ends: float = field(default=0.0, init=False)
     _under_way: asyncio.Task[str] | None = field(default=None, init=False)

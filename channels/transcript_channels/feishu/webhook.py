@@ -301,8 +301,8 @@ class Envelopes:
     Raises ConfigError without a key and a token, because then anybody could send events.
     """
 
-    encrypt_key: str
-    verification_token: str
+    encrypt_key: str = field(repr=False)
+    verification_token: str = field(repr=False)
     window: float
     clock: Callable[[], float]
     nonces: Seen

@@ -16,6 +16,7 @@ from nanobot_transcript.conversation.ports import InboundMessage, Recalled
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.session_key import split
 from transcript_channels.feishu import Message, message_from_event
 from transcript_channels.feishu.events import CHANGES
 from transcript_channels.feishu.platform import FEISHU
@@ -61,6 +62,15 @@ class PrivateChats:
     def remember_group(self, chat_id: str) -> None:
         """Note that this chat is a group."""
         self._groups.add(chat_id)
+
+    def is_known(self, chat_id: str) -> bool:
+        """True for a chat that is known to be private; False also while the marks cannot be read."""
+        if _digest(chat_id) in self._known:
+            return True
+        try:
+            return self._marks.has(PRIVATE, chat_id)
+        except StoreError:
+            return False
 
     def __contains__(self, chat_id: object) -> bool:
         """True for a person's id and for a chat that is known to be private, and while the marks cannot be read."""
@@ -163,7 +173,7 @@ class Inbound:
         platform tells it again. Of a private chat there is no record to change.
         """
         change = CHANGES[kind](plain(data))
-        if change is None:
+        if change is None or self.private.is_known(split(change.session_key)[1]):
             return
         failure = self.arrivals.apply(change)
         if failure is not None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -40,7 +40,7 @@ class Target:
 
     host: str
     port: int
-    token: str
+    token: str = field(repr=False)
     is_programs: bool = False
 
     @property

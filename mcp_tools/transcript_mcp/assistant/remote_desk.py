@@ -59,7 +59,7 @@ class RemoteDesk:
     """A desk at ``url`` (``http://host:port``), with the ``token`` to ask with."""
 
     url: str
-    token: str
+    token: str = field(repr=False)
     _asked: dict[str, Question] = field(default_factory=dict, init=False)
 
     async def ask(self, question: Question) -> Inquiry:

@@ -127,8 +127,8 @@ class PostgresTranscripts:
         for line in lines:
             encode(line)  # refuse what can never be recorded before anything is written
         chat, began = self._chat(session_key), time.monotonic()
-        while True:  # waiting for a purge has made the lines older
-            left = self._left(chat, lines, clock_ms + (time.monotonic() - began) * 1000)
+        while True:
+            left = self._left(chat, lines, lambda: clock_ms + (time.monotonic() - began) * 1000)
             kept = [line for line in left if line is not None]
             answers = self._write_all(session_key, kept, chat.purged.number) if kept else []
             if answers is not None:
@@ -156,12 +156,13 @@ class PostgresTranscripts:
                 self._complete(session_key, line, met, None)
         return [met is None for met in known]
 
-    def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: float) -> list[Entry | None]:
-        """What is left of each line after the purges since it was received."""
+    def _left(self, chat: _Chat, lines: Sequence[Entry], clock_ms: Callable[[], float]) -> list[Entry | None]:
+        """What is left of each line after the purges since it was received. ``clock_ms`` is the lines' clock."""
         if not chat.purged.purges:
             return list(lines)
-        ago = [clock_ms - line.get("rts", 0) for line in lines]
-        now = self._read(now_ms, 0.0)
+        # Both clocks at once: waiting for a connection, or for a purge, makes the lines older.
+        now, lines_now = self._read(now_ms, 0.0), clock_ms()
+        ago = [lines_now - line.get("rts", 0) for line in lines]
         left = [chat.purged.left_of(line, now - each) for line, each in zip(lines, ago, strict=True)]
         late = {
             cast("str", line.get("target"))

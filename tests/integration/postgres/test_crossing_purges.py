@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from support.places import open_record
@@ -91,4 +91,25 @@ def test_what_came_before_a_purge_is_not_recorded_behind_it_however_long_it_wait
         other.store.append(KEY, "user", "hello", "on_ada", "om_0")
         monkeypatch.setattr(backend, "_write_all", purged_meanwhile)
         assert backend.write_many(KEY, [cast("Entry", line)], now) == [False]
+        assert writer.store.recent(KEY, 10).entries == []
+
+
+def test_who_waits_for_a_connection_records_nothing_that_came_before_a_purge(
+    postgres_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(postgres_place) as writer:
+        backend = writer.transcripts
+        writer.store.append(KEY, "user", "hello", "on_ada", "om_0")
+        before = time.time() * 1000
+        pause(0.01)
+        writer.store.purge(KEY)
+        read = backend._read
+
+        def slow(work: Any, none: Any) -> Any:
+            pause(0.05)
+            return read(work, none)
+
+        monkeypatch.setattr(backend, "_read", slow)
+        line = arguments.entry("user", "a secret", "on_ada", "om_1", int(before), {}) | {"rts": int(before)}
+        assert backend.write_many(KEY, [cast("Entry", line)], time.time() * 1000) == [False]
         assert writer.store.recent(KEY, 10).entries == []

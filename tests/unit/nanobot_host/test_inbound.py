@@ -7,7 +7,7 @@ import pytest
 from support.stub_nanobot import group_event, recall_event, sdk_object
 from support.waiting import PATIENCE
 
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreError, StoreUnavailableError
 from transcript_channels.nanobot_host.host import Host
 
 KEY = "feishu:oc_1"
@@ -122,6 +122,15 @@ def test_a_recall_in_a_chat_that_was_never_seen_leaves_no_trace(host: Host, chan
     host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1", "oc_never_seen")))
     host.inbound.apply("im.message.recalled_v1", None)
     assert host.record.store.chats() == []
+
+
+def test_a_recall_in_a_private_chat_asks_no_record(host: Host, channel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_arguments: Any, **_named: Any) -> Any:
+        raise StoreUnavailableError("The record cannot be asked.", hint="Start it.")
+
+    receive(channel, "om_1", chat_type="p2p", chat_id="oc_private")
+    monkeypatch.setattr(host.record.store, "recent", away)
+    host.inbound.apply("im.message.recalled_v1", sdk_object(recall_event("om_1", "oc_private")))
 
 
 def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_back(

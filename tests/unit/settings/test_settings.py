@@ -542,6 +542,21 @@ def test_wrong_and_unknown_settings_are_told_with_their_own_line(write: Callable
         load_settings(write("# mine\n\ngate:\n  stale_after: much\n"))
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("store: {}\n1: 2\n", "Line 2 of .* does not begin with the name of a setting"),
+        ("[a]: 2\n", "Line 1 of .* does not begin with the name of a setting"),
+        ("[" * 3000, "is nested too deeply"),
+        ("store: &x [*x]\n", "is nested too deeply"),
+    ],
+)
+def test_a_file_of_odd_shape_is_told_of(write: Callable[[str], Path], text: str, sentence: str) -> None:
+    path = write(text)
+    with pytest.raises(ConfigError, match=sentence):
+        load_settings(path)
+
+
 def test_a_bot_that_stands_twice_in_the_file_is_told_with_both_lines(write: Callable[[str], Path]) -> None:
     path = write("agents:\n  cli_1:\n    name: A\n  cli_2:\n    name: B\n  cli_1:\n    name: C\n")
     with pytest.raises(ConfigError, match=r"agents\.cli_1 appears twice in .*settings\.yaml, on lines 2 and 6"):
