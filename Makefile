@@ -53,6 +53,7 @@ check: ## style, types, imports between rooms, lengths, what must not be committ
 
 format: ## let ruff format and mend the code
 	@$(SETUP) check
+	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

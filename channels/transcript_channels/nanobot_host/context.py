@@ -16,11 +16,11 @@ from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.addressees import id_at
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.shown_text import safe
 from transcript_channels.nanobot_host.watermark import Watermark, digest
+from transcript_channels.nanobot_host.without_markers import safe
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot import Bot
+    from transcript_channels.nanobot_host.bot_state import Bot
     from transcript_channels.nanobot_host.host import Host
 
 __all__ = ["GroupContext", "zone"]

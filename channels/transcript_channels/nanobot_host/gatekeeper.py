@@ -34,7 +34,7 @@ from transcript_channels.nanobot_host.turns import Objection, Objects
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from transcript_channels.nanobot_host.bot import Bot
+    from transcript_channels.nanobot_host.bot_state import Bot
 
 __all__ = ["Gatekeeper", "PossibleTurn"]
 

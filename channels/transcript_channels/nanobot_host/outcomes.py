@@ -12,7 +12,7 @@ from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.turns import Objection
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot import Bot
+    from transcript_channels.nanobot_host.bot_state import Bot
 
 __all__ = ["Outcomes", "turn_completed"]
 

@@ -12,7 +12,7 @@ from support.waiting import PATIENCE, until
 
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import PARTS, channel_class
-from transcript_channels.nanobot_host.retry import PlatformQuestions
+from transcript_channels.nanobot_host.platform_questions import PlatformQuestions
 
 
 @pytest.fixture
