@@ -143,7 +143,7 @@ class DemoScreen:
         self._line(said(schema if place.schema else folder))
         options = "--keep" if host.name == "nanobot" else f"--host {host.name} --keep"
         self._uncut(f"  make demo ARGS={shlex.quote(options)}")
-        self._uncut(f"  nanobot-transcript demo {options}")
+        self._uncut(f"  {command()} demo {options}")
 
     def settings(self, host: "DemoHost", place: "DemoPlace") -> None:
         """Say how to set up the person's own bots like these."""

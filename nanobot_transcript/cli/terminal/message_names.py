@@ -87,7 +87,11 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str, *, people_
 
 def _no_message(key: str, name: str) -> UsageError:
     short = said("Give at least {count} characters of an id. ", count=_LEAST) if len(name) < _LEAST else ""
-    gone = said("Recalled messages are gone; `{tail}` shows the ids of the others.", tail=again("tail --ids", key))
+    gone = said(
+        "Text must match as it was written, upper and lower case too. `{tail}` shows what is there, with ids; recalled "
+        "messages are gone.",
+        tail=again("tail --ids", key),
+    )
     sentence = said("There is no message {name} in {chat}.", name=in_words(name), chat=key)
     return UsageError(sentence, hint=f"{short}{gone}")
 

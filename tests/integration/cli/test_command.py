@@ -193,11 +193,11 @@ def test_doctor_without_nanobot_says_what_still_works(command: Command, env: dic
         cwd=tmp_path,
     )
     findings = {finding["check"]: finding for finding in json.loads(done.stdout)["findings"]}
-    assert findings["nanobot"]["severity"] == "warning"
-    assert "pip install" in findings["nanobot"]["fix"]
-    assert findings["lark-oapi"]["severity"] == "warning"
+    for package in ("nanobot", "lark-oapi"):
+        assert findings[package]["severity"] == "info"
+        assert "pip install" in findings[package]["fix"]
     assert "plugin" not in findings
-    assert done.returncode == 1
+    assert done.returncode == 0
 
 
 def test_a_terminal_gets_columns_days_and_colours(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:
@@ -326,5 +326,5 @@ def test_a_second_hub_at_the_same_address_is_told_of_that_alone(env: dict[str, s
         second = serve(env, port)
         _, said = second.communicate()
     assert second.returncode == 2
-    assert "cannot listen" in said
+    assert re.search(r"cannot listen at 127\.0\.0\.1:\d+: Address already in use\.", said)
     assert "WARNING" not in said

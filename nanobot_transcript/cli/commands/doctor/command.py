@@ -63,7 +63,8 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         if record is not None and (opened is not None or loaded.record.address is None):
             found += mail.check(record.shelf(loaded.mail.store), archiving=loaded.mail.archive.enabled)
         found += hub.check(loaded)
-    return found + installation.check() + host.check(loaded, opened)
+    has_bots = loaded is not None and bool(loaded.agents)
+    return found + installation.check(has_bots=has_bots) + host.check(loaded, opened)
 
 
 def _record(loaded: "LoadedSettings") -> "tuple[Record | None, list[Finding]]":

@@ -47,7 +47,8 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
             "Run doctor in nanobot's environment, or install both here: pip install 'nanobot-transcript[nanobot]', "
             "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
         )
-        return [Finding("nanobot", "warning", said(message), said(fix))]
+        waits = loaded is not None and bool(loaded.agents)  # for nanobot, to run these bots
+        return [Finding("nanobot", "warning" if waits else "info", said(message), said(fix))]
     seen = _nanobot(found)
     findings = [*seen, _plugin(seen[0].fix or said(_REINSTALL))]
     if loaded is not None:

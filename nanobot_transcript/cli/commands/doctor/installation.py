@@ -11,14 +11,14 @@ from nanobot_transcript.findings import Finding
 __all__ = ["check", "version_of"]
 
 
-def check() -> list[Finding]:
-    """Findings about Python, this package and the Feishu SDK."""
+def check(*, has_bots: bool) -> list[Finding]:
+    """Findings about Python, this package and the Feishu SDK, which bots need."""
     ours = version_of("nanobot-transcript") or said("not installed")
     python = platform.python_version()
     message = said(
         "nanobot-transcript {ours}, Python {python} in {prefix}.", ours=ours, python=python, prefix=sys.prefix
     )
-    return [Finding("version", "ok", message), _lark()]
+    return [Finding("version", "ok", message), _lark(needed=has_bots or version_of("nanobot-ai") is not None)]
 
 
 def version_of(distribution: str) -> str | None:
@@ -29,10 +29,11 @@ def version_of(distribution: str) -> str | None:
         return None
 
 
-def _lark() -> Finding:
+def _lark(*, needed: bool) -> Finding:
     if find_spec("lark_oapi") is not None:
         return Finding(
             "lark-oapi", "ok", said("lark-oapi {version} is installed.", version=version_of("lark-oapi") or "")
         )
     fix = "If bots talk to Feishu from here: pip install 'lark-oapi>=1.5,<2'."
-    return Finding("lark-oapi", "warning", said("The Feishu SDK lark-oapi is not installed."), said(fix))
+    severity = "warning" if needed else "info"
+    return Finding("lark-oapi", severity, said("The Feishu SDK lark-oapi is not installed."), said(fix))

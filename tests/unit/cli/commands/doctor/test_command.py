@@ -359,14 +359,15 @@ def test_a_mode_that_is_off_but_for_one_chat_is_called_off(
     assert (finding["severity"], finding["message"]) == ("ok", "groups.mode is off.")
 
 
-def test_without_a_responder_a_nanobot_that_is_missing_is_a_warning(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("settings", "severity"), [("agents: {cli_1: {name: A}}", "warning"), ("{}", "info")])
+def test_a_nanobot_that_is_missing_is_a_warning_where_bots_wait_for_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, severity: str
 ) -> None:
     monkeypatch.setattr(host, "version_of", lambda _name: None)
     file = tmp_path / "my.yaml"
-    file.write_text("agents: {cli_1: {name: A}}", encoding="utf-8")
+    file.write_text(settings, encoding="utf-8")
     findings = found(run, "--config", str(file))
-    assert findings["nanobot"]["severity"] == "warning"
+    assert findings["nanobot"]["severity"] == severity
     assert "mode" not in findings
 
 
