@@ -1,6 +1,7 @@
 """``gate explain`` and ``gate eval`` as a person or a program runs them."""
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import RelevanceGate
+from nanobot_transcript.relevance.decision import later
 from nanobot_transcript.relevance.decision_log_file import FileDecisionLog
 from nanobot_transcript.relevance.options import STYLES
 
@@ -128,6 +130,15 @@ async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, stor
     _, out, _ = run(*arguments)
     assert "Alpha" in out
     assert "logged 20" in out
+
+
+def test_explain_says_in_words_who_claimed_the_message(run: Run, store: GroupTranscriptStore) -> None:
+    message = store.get(KEY, "om_3")
+    assert message is not None
+    log = FileDecisionLog(store.base_dir)
+    log.write(KEY, later("claim_seen", KEY, message, "Alpha"))
+    _, out, _ = run("gate", "explain", "oc_team", "om_3", "--agent", "Alpha", "--store", str(store.base_dir))
+    assert re.search(r"logged \S+ \S+: Another bot has claimed the message\.\n", out)
 
 
 def test_explain_without_a_message_takes_the_newest_of_a_person_and_says_which(
