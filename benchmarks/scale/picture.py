@@ -116,7 +116,7 @@ WORDS: Final = {
         },
         {"files": "文件", "postgres": "PostgreSQL", "spools": "PostgreSQL，经暂存区"},
         {
-            "follow": "跟随的延迟",
+            "follow": "跟踪的延迟",
             "chats": "列出所有群",
             "start": "程序启动",
             "memory": "内存（MiB）",
