@@ -21,9 +21,9 @@ ABILITIES = frozenset({"inbound", "gate", "beside", "actions", "reconnects", "re
 
 
 def pytest_unconfigure() -> None:
-    """The Feishu SDK makes an event loop when it is imported and never closes it."""
+    """The Feishu SDK makes an event loop when it is imported and never closes it. nanobot runs its own in a thread."""
     loop = getattr(sys.modules.get("lark_oapi.ws.client"), "loop", None)
-    if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed():
+    if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed() and not loop.is_running():
         loop.close()
 
 
