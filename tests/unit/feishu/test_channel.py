@@ -36,6 +36,14 @@ async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tm
     assert caught.value.arrived is None
 
 
+async def test_a_message_that_is_sent_again_with_its_key_is_there_once(team, tmp_path) -> None:
+    channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(FileMembers(tmp_path), FEISHU))
+    message = OutboundMessage(f"feishu:{team.group.chat_id}", "hello", idempotency_key="k")
+    sent = [await channel.send(message) for _ in range(2)]
+    (there,) = team.feishu.messages(team.group)
+    assert [one.message_ids for one in sent] == [(there.message_id,)] * 2
+
+
 async def test_a_message_carries_an_emoji_while_it_is_being_answered(team, tmp_path) -> None:
     channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(FileMembers(tmp_path), FEISHU))
     asked = await team.feishu.say(team.group, team.ada, "tell me")

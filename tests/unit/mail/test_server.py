@@ -790,6 +790,14 @@ async def test_agents_and_claims_of_a_project_are_resources(client: InMemoryClie
         assert (claim["agent"], claim["path"], claim["reason"]) == ("GreenCastle", "app/api/*.py", "migrations")
 
 
+async def test_the_agents_of_a_project_are_there_however_long_they_were_idle(
+    client: InMemoryClient, box: Letterbox
+) -> None:
+    box.time += 400 * 86_400
+    found = await resource(client, f"resource://agents/{BACKEND}")
+    assert {each["name"] for each in found["agents"]} == {"GreenCastle", "RedStone"}
+
+
 @pytest.mark.parametrize(
     ("uri", "sentence"),
     [

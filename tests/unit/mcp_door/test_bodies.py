@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.streams import StreamReader
 from aiohttp.test_utils import make_mocked_request
 
-from transcript_mcp.door.bodies import BodyIntake, BodyTooLargeError, CrowdedError, Unpacking, body_pieces
+from transcript_mcp.door.bodies import BodyIntake, BodyTooLargeError, CrowdedError, Unpacking, body_pieces, whole_body
 
 MIB = 1024 * 1024
 LARGE = os.urandom(100_000) + b"a" * 300_000
@@ -112,6 +112,22 @@ async def test_others_have_their_turn_while_a_body_is_unpacked() -> None:
     counting.cancel()
     assert size == 8 * MIB
     assert turns >= 8 * MIB / (64 * 1024)
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+async def test_of_a_packed_body_the_unpacked_bytes_are_counted(beyond: int) -> None:
+    content = StreamReader(Mock(_reading_paused=False), 1 << 20, loop=asyncio.get_running_loop())
+    content.total_compressed_bytes = None
+    content.feed_data(gzip.compress(b"a" * (MIB + beyond)))
+    content.feed_eof()
+    request = make_mocked_request(
+        "POST", "/", headers={"Content-Encoding": "gzip"}, payload=content, client_max_size=MIB
+    )
+    if beyond:
+        with pytest.raises(web.HTTPRequestEntityTooLarge):
+            await whole_body(request)
+    else:
+        assert await whole_body(request) == b"a" * MIB
 
 
 def arriving(body: bytes, **headers: str) -> web.Request:
