@@ -8,6 +8,10 @@ Each offers one tool that does nothing. Over HTTP the first line of stdout is th
 import asyncio
 import socket
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transcript_mcp.sdk import Server
 
 __all__: list[str] = []
 
@@ -28,15 +32,22 @@ def ours(place: str) -> None:
     asyncio.run(serve_stdio(server) if place == "stdio" else _bridged(server))
 
 
-async def _bridged(server: object) -> None:
+async def _bridged(server: "Server") -> None:
     from aiohttp import web
 
+    from transcript_mcp.door.guard import CALLER
+    from transcript_mcp.door.identity import Caller
     from transcript_mcp.hub.asgi import AsgiApp
-    from transcript_mcp.sdk import Server, http_app
+    from transcript_mcp.sdk import http_app
 
-    assert isinstance(server, Server)
     http, app = http_app(server), web.Application()
-    app.router.add_route("*", "/mcp", AsgiApp(http, lambda _request: None).handle)
+    bridge = AsgiApp(http)
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        request[CALLER] = Caller()  # nothing guards this one
+        return await bridge.handle(request)
+
+    app.router.add_route("*", "/mcp", handle)
     runner = web.AppRunner(app, access_log=None)
     async with http.running():
         await runner.setup()

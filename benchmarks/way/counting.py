@@ -164,9 +164,10 @@ class Counting:
         except RuntimeError:
             return None
         coroutine = None if task is None else task.get_coro()
-        code = getattr(coroutine, "cr_code", None)
-        room = None if code is None else self._room(code)
-        return None if room is None else (room, code)
+        code: CodeType | None = getattr(coroutine, "cr_code", None)
+        if code is None or (room := self._room(code)) is None:
+            return None
+        return room, code
 
 
 def _down(frame: FrameType | None) -> Iterator[FrameType]:
