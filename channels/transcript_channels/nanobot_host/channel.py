@@ -13,7 +13,7 @@ from transcript_channels.feishu import Message
 from transcript_channels.feishu.events import CHANGES
 from transcript_channels.feishu.fields import part, string
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.bot_state import Bot
+from transcript_channels.nanobot_host.bot import Bot
 from transcript_channels.nanobot_host.gatekeeper import PossibleTurn
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.inbound import Heard, heard_in, plain

@@ -15,7 +15,7 @@ from transcript_channels.nanobot_host.relay import Relaying
 
 if TYPE_CHECKING:
     from transcript_channels.feishu.channel import FeishuChannel
-    from transcript_channels.nanobot_host.bot_state import Bot
+    from transcript_channels.nanobot_host.bot import Bot
     from transcript_channels.nanobot_host.host import Host
 
 __all__ = ["ChannelTasks", "FeishuSpeaker"]

@@ -1,5 +1,6 @@
 """Builds what a turn is told: the entries of its group that its session has not been told yet."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
@@ -17,18 +18,21 @@ from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.addressees import id_at
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.watermark import Watermark, digest
-from transcript_channels.nanobot_host.without_markers import safe
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot_state import Bot
+    from transcript_channels.nanobot_host.bot import Bot
     from transcript_channels.nanobot_host.host import Host
 
-__all__ = ["GroupContext", "zone"]
+__all__ = ["GroupContext", "safe", "shown_id", "zone"]
 
 _ASKED: Final = "The message above was written by the member in this line:"
 _AROUND: Final = 80
 """Characters that nanobot puts around a block."""
 _SINCE: Final = "since you were last told"
+_MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
+"""nanobot puts what plugins add between these; a member who writes them could speak in the plugin's name."""
+
+_LONGEST_ID: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,3 +211,15 @@ def zone(name: str | None) -> tzinfo:
         return ZoneInfo(name) if name else UTC
     except (KeyError, ValueError, OSError):
         return UTC
+
+
+def safe(text: str) -> str:
+    """Other people's text without nanobot's own markers, and with nothing that UTF-8 cannot encode."""
+    while (cleaned := _MARKER.sub("", text)) != text:  # taking one marker out may put another one together
+        text = cleaned
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def shown_id(value: str) -> str:
+    """A message id as it is shown; in lines that other programs wrote it may be anything."""
+    return safe(value)[:_LONGEST_ID]

@@ -22,7 +22,7 @@ from transcript_channels.feishu.history_items import FORWARDED
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host import watermark
-from transcript_channels.nanobot_host.bot_state import Bot
+from transcript_channels.nanobot_host.bot import Bot
 from transcript_channels.nanobot_host.feishu_clients import Clients, load
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
 from transcript_channels.nanobot_host.history import Histories

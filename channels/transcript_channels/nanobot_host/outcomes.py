@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.relevance.decision import TurnOutcome
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.turns import Objection
+from transcript_channels.nanobot_host.bot import Objection
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot_state import Bot
+    from transcript_channels.nanobot_host.bot import Bot
 
 __all__ = ["Outcomes", "turn_completed"]
 

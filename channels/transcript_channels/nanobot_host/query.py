@@ -10,8 +10,8 @@ from nanobot_transcript.conversation.prompt_lines import Voices, encode, fit
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.without_markers import safe
 
 __all__ = ["QueryError", "RecordQuery", "ShownRecord"]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import account_of
 from nanobot_transcript.session_key import split
+from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.gatekeeper import PossibleTurn
-from transcript_channels.nanobot_host.without_markers import safe
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot_state import Bot
+    from transcript_channels.nanobot_host.bot import Bot
     from transcript_channels.nanobot_host.host import Host
 
 __all__ = ["Relaying", "publish"]

@@ -25,8 +25,8 @@ from nanobot_transcript.store.contract import Changes
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns.addressees import id_at
 from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.nanobot_host.context import shown_id
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks, digest
-from transcript_channels.nanobot_host.without_markers import shown_id
 
 __all__ = ["Forgetting", "forget", "ids_in", "write_ids"]
 

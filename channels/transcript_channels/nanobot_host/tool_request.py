@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot_state import Bot
+    from transcript_channels.nanobot_host.bot import Bot
     from transcript_channels.nanobot_host.host import Host
 
 __all__ = ["NoGroupError", "group_of", "tool_error"]

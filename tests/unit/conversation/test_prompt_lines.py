@@ -7,7 +7,7 @@ import pytest
 
 from nanobot_transcript.conversation.prompt_lines import Voices, encode
 from nanobot_transcript.identity import AgentProfile
-from transcript_channels.nanobot_host.without_markers import safe
+from transcript_channels.nanobot_host.context import safe
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from support.stub_nanobot import Outbound
 
 from nanobot_transcript.conversation.decision import PRIVATE
+from transcript_channels.nanobot_host.bot import Objection
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.outcomes import turn_completed
-from transcript_channels.nanobot_host.turns import Objection
 
 KEY = "feishu:oc_1"
 TURN = {"message_id": "om_ask", "chat_type": "group"}

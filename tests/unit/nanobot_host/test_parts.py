@@ -8,8 +8,8 @@ import pytest
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.settings.sections.groups import GroupsSettings
+from transcript_channels.nanobot_host.bot import Turns
 from transcript_channels.nanobot_host.inbound import PrivateChats, plain
-from transcript_channels.nanobot_host.turns import Turns
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Messages that become turns of a bot: their session, and the hop and claim of their answers."""
+"""A bot of this process: the messages that became turns of it, and the hop and claim of their answers."""
 
 import asyncio
 import logging
@@ -6,13 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.relevance.decision import TurnOutcome
 from nanobot_transcript.turns import Claim
 
-__all__ = ["Answers", "Objection", "Objects", "Turns"]
+if TYPE_CHECKING:
+    import weakref
+
+__all__ = ["Answers", "Bot", "Objection", "Objects", "Turns"]
 
 logger = logging.getLogger(__name__)
 
@@ -154,3 +157,20 @@ def _release(claim: Claim) -> None:
         claim.release()
     except StoreError as error:
         logger.warning("A claim could not be released and will expire: %s", error)
+
+
+@dataclass(slots=True, eq=False)
+class Bot:
+    """One bot of this process: its app, nanobot's channel object, its turns and its answers."""
+
+    app_id: str
+    channel: "weakref.ref[Any]"
+    turns: Turns = field(default_factory=Turns)
+    answers: Answers = field(default_factory=Answers)
+    known: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the platform has said who the bot is."""
+
+    @property
+    def channel_name(self) -> str:
+        """nanobot's name of the channel, ``feishu`` or ``feishu.<instance>``; nanobot sets it late."""
+        return str(getattr(self.channel(), "name", ""))
