@@ -11,7 +11,7 @@ from support.far_away import far_away, nobody_was_blocked, spool_of
 from support.scene import Scene, running_scene
 from support.waiting import until
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Act = Callable[[Scene], Awaitable[None]]
 

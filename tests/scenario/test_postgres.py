@@ -19,7 +19,7 @@ from support.waiting import until
 
 from nanobot_transcript.record import Record
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Act = Callable[[Scene], Awaitable[None]]
 
