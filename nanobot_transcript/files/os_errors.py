@@ -1,11 +1,13 @@
-"""Errors of the operating system about a file, as typed errors."""
+"""Errors of the operating system: about a file as typed errors, about an address in words."""
 
 import errno
+import os
+import socket
 from typing import Final, NoReturn
 
 from nanobot_transcript.errors import StoreFullError, StoreUnavailableError, UnsafePathError
 
-__all__ = ["FULL", "LINK", "store_error"]
+__all__ = ["FULL", "LINK", "reason", "store_error"]
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """There is no space left."""
@@ -31,3 +33,10 @@ def store_error(error: OSError, path: str) -> NoReturn:
         f"{path}: {error.strerror or error}.",
         hint="Check that the folder exists and that you may write there.",
     ) from error
+
+
+def reason(error: OSError) -> str:
+    """What the system calls an error; asyncio puts words of its own before that. Numbers of name errors are others."""
+    if isinstance(error, socket.gaierror) or not error.errno:
+        return error.strerror or str(error)
+    return os.strerror(error.errno)

@@ -11,7 +11,7 @@ from nanobot_transcript.record.postgres.transcripts import PostgresTranscripts
 from nanobot_transcript.record.transfer.carrier import ChatReport
 from nanobot_transcript.record.transfer.move import MoveReport, check, move
 
-__all__ = ["KEY", "NOW", "all_equal", "chat_of", "moved", "outcomes", "said", "say", "shown", "texts", "write"]
+__all__ = ["KEY", "NOW", "all_equal", "chat_of", "line", "moved", "outcomes", "say", "shown", "texts", "write"]
 
 KEY: Final = "feishu:oc_team"
 NOW: Final = int(time.time() * 1000)
@@ -22,7 +22,7 @@ def say(store: GroupTranscriptStore, text: str, message_id: str | None = None, *
     return store.append(fields.pop("key", KEY), "user", text, fields.pop("sender", "on_ada"), message_id, NOW, **fields)
 
 
-def said(text: str, message_id: str) -> Entry:
+def line(text: str, message_id: str | None) -> Entry:
     """A line of Ada's, for ``write``."""
     return {"role": "user", "content": text, "sender": "on_ada", "message_id": message_id, "ts": NOW, "rts": NOW}
 

@@ -41,6 +41,9 @@ from nanobot_transcript.store.numbers import first
 
 def test_first():
     assert first([2, 1], limit=1) == [1]
+
+def test_that_fails():
+    assert first([2, 1], limit=1) == [2]
 """
 
 
@@ -231,7 +234,7 @@ def test_a_mutant_runs_in_the_copy_and_the_checkout_stays_as_it_is(
     try:
         killed = copy.trial(place, "if limit < 2 or not numbers:", ["test_numbers.py::test_first"], 60)
         survived = copy.trial(place, "if limit < 0 or not numbers:", ["test_numbers.py::test_first"], 60)
-        assert copy.failing(["test_numbers.py::test_first"], 60) == copy.failing([], 0) == set()
+        assert copy.failing(["test_numbers.py::test_first"], 60) == copy.failing([], 60) == set()
     finally:
         copy.close()
     assert (killed.verdict, killed.by, survived.verdict) == ("killed", "test_numbers.py::test_first", "survived")

@@ -21,6 +21,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript.errors import ConfigError, TranscriptError
+from nanobot_transcript.files.os_errors import reason
 from transcript_channels.feishu.events import CALLBACKS
 from transcript_channels.feishu.long_connection import OnEvent
 from transcript_channels.feishu.responses import decode
@@ -200,7 +201,7 @@ class WebhookServer:
                 await self._runner.cleanup()
                 self._runner = None
                 raise ConfigError(
-                    f"The webhook cannot listen at {self._host}:{self._port}: {error.strerror or error}.",
+                    f"The webhook cannot listen at {self._host}:{self._port}: {reason(error)}.",
                     hint="Choose another port, or stop the program that uses it.",
                 ) from error
             logger.info("The webhook listens at %s", self.url)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from transcript_channels.nanobot_host.bot import Bot
     from transcript_channels.nanobot_host.host import Host
 
-__all__ = ["GroupContext", "safe", "shown_id", "zone"]
+__all__ = ["GroupContext", "safe", "zone"]
 
 _ASKED: Final = "The message above was written by the member in this line:"
 _AROUND: Final = 80
@@ -31,8 +31,6 @@ _AROUND: Final = 80
 _SINCE: Final = "since you were last told"
 _MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
 """nanobot puts what plugins add between these; a member who writes them could speak in the plugin's name."""
-
-_LONGEST_ID: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +216,3 @@ def safe(text: str) -> str:
     while (cleaned := _MARKER.sub("", text)) != text:  # taking one marker out may put another one together
         text = cleaned
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def shown_id(value: str) -> str:
-    """A message id as it is shown; in lines that other programs wrote it may be anything."""
-    return safe(value)[:_LONGEST_ID]

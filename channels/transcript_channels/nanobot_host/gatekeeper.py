@@ -28,13 +28,11 @@ from nanobot_transcript.session_key import split
 from nanobot_transcript.turns import GUARD_HISTORY, Claim
 from nanobot_transcript.turns.addressees import hop_of
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.bot import Objection, Objects
+from transcript_channels.nanobot_host.bot import Bot, Objection, Objects
 from transcript_channels.nanobot_host.judge import HURRY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    from transcript_channels.nanobot_host.bot import Bot
 
 __all__ = ["Gatekeeper", "PossibleTurn"]
 

@@ -4,15 +4,12 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nanobot_transcript.relevance.decision import TurnOutcome
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.bot import Objection
-
-if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.bot import Bot
+from transcript_channels.nanobot_host.bot import Bot, Objection
 
 __all__ = ["Outcomes", "turn_completed"]
 

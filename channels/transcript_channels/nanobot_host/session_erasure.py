@@ -25,7 +25,7 @@ from nanobot_transcript.store.contract import Changes
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns.addressees import id_at
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.context import shown_id
+from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks, digest
 
 __all__ = ["Forgetting", "forget", "ids_in", "write_ids"]
@@ -43,6 +43,7 @@ _BEGINNING: Final = '{"id": "'
 _LINE: Final = re.compile(r'^\{"id": ("(?:[^"\\\n]|\\.)*")[,}].*$', re.MULTILINE)
 _THOUGHTS: Final = ("reasoning_content", "thinking_blocks")
 _NEWEST: Final = 512
+_LONGEST_ID: Final = 120
 _QUOTE: Final = "[Reply to: "
 _QUOTE_END: Final = "]\n"
 _LONGEST_QUOTE: Final = len(_QUOTE) + 203 + len(_QUOTE_END)  # nanobot cuts a quoted text at 200 characters and "..."
@@ -197,7 +198,7 @@ class Forgetting:
         changes: Changes = yield partial(self._changes, chat, after)
         if not (changes.hidden or changes.erased):
             return False
-        hidden = {shown_id(message_id) for message_id in changes.hidden}
+        hidden = {_shown_id(message_id) for message_id in changes.hidden}
         asked = ids_in(session)  # once: what is added while the record answers is newer than what was recalled
         held = yield partial(self._store.get_many, chat, asked)
         parents = {message_id: parent for message_id, entry in held.items() if (parent := id_at(entry, "reply_to"))}
@@ -372,3 +373,8 @@ def _texts(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, dict) and isinstance(block.get("text"), str):
             yield block["text"]
+
+
+def _shown_id(value: str) -> str:
+    """A message id as it is shown; in lines that other programs wrote it may be anything."""
+    return safe(value)[:_LONGEST_ID]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from contract.transfer.conftest import Open, Way
-from support.moves import KEY, NOW, moved, said, say, texts, write
+from support.moves import KEY, NOW, line, moved, say, texts, write
 from support.transcripts import drain
 
 from nanobot_transcript.coordination.write_behind import MarksBehind
@@ -57,7 +57,7 @@ def test_a_session_goes_on_where_it_was(source: Record, target: Record, read: in
 def test_a_place_in_a_long_chat_is_found_again(source: Record, target: Record) -> None:
     """Between the places that are remembered."""
     for number in range(3):
-        write(source, KEY, [said(f"{number} {each}", f"om_{number}_{each}") for each in range(2500)])
+        write(source, KEY, [line(f"{number} {each}", f"om_{number}_{each}") for each in range(2500)])
         move(source, target)
     cursors: list[str] = []
     cursor = None

@@ -1,7 +1,7 @@
-"""Transcripts on their way: every line once, whatever is said meanwhile and wherever."""
+"""Transcripts on their way: every line once, whatever is line meanwhile and wherever."""
 
 import pytest
-from support.moves import KEY, NOW, all_equal, chat_of, moved, outcomes, said, say, shown, texts, write
+from support.moves import KEY, NOW, all_equal, chat_of, line, moved, outcomes, say, shown, texts, write
 from support.transcripts import drain
 
 from nanobot_transcript.record import Record
@@ -80,13 +80,13 @@ def test_another_run_brings_what_was_said_since(source: Record, target: Record) 
 def test_a_move_there_and_back_and_there_again(source: Record, target: Record) -> None:
     a_history(source)
     move(source, target)
-    say(target.store, "said there")
+    say(target.store, "line there")
     assert outcomes(move(target, source)) == {KEY: "equal"}
-    say(source.store, "said here")
+    say(source.store, "line here")
     assert outcomes(move(source, target)) == {KEY: "equal"}
     say(source.store, "and here")
     all_equal(source, target)
-    assert texts(target)[-3:] == ["said there", "said here", "and here"]
+    assert texts(target)[-3:] == ["line there", "line here", "and here"]
 
 
 def test_lines_from_both_places_are_there_once(source: Record, target: Record) -> None:
@@ -173,7 +173,7 @@ def test_a_purge_after_the_copy_takes_it_there_too(source: Record, target: Recor
 def test_a_purge_is_told_of_where_others_have_written_meanwhile(source: Record, target: Record) -> None:
     a_history(source)
     move(source, target)
-    say(target.store, "said there", "om_there")
+    say(target.store, "line there", "om_there")
     source.store.purge(KEY, before_ms=NOW + 5)
     for _ in range(2):
         assert outcomes(move(source, target)) == {KEY: "purged"}
@@ -218,9 +218,7 @@ def test_an_empty_record(source: Record, target: Record) -> None:
 def test_long_lines_and_many_batches(source: Record, target: Record) -> None:
     for number in range(12):
         say(source.store, f"{number} " + "长" * 300_000, f"om_{number}")
-    for number in range(200):
-        say(source.store, f"m {number}")
-    write(source, KEY, [said(f"s {number}", f"om_short_{number}") for number in range(4000)])
+    write(source, KEY, [line(f"m {n}", None if n % 7 else f"om_short_{n}") for n in range(4200)])
     all_equal(source, target)
     assert len(drain(target.store, KEY, limit=1000).entries) == 4212
 

@@ -63,8 +63,8 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         if record is not None and (opened is not None or loaded.record.address is None):
             found += mail.check(record.shelf(loaded.mail.store), archiving=loaded.mail.archive.enabled)
         found += hub.check(loaded)
-    has_bots = loaded is not None and bool(loaded.agents)
-    return found + installation.check(has_bots=has_bots) + host.check(loaded, opened)
+    needs_feishu = loaded is not None and any(agent.platform == "feishu" for agent in loaded.agents.values())
+    return found + installation.check(needs_feishu=needs_feishu) + host.check(loaded, opened)
 
 
 def _record(loaded: "LoadedSettings") -> "tuple[Record | None, list[Finding]]":

@@ -39,7 +39,7 @@ _NOT_NEEDED: Final = (
 def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None") -> list[Finding]:
     """Findings about nanobot and the plugin in this environment."""
     found = version_of("nanobot-ai")
-    if found is None and loaded is not None and loaded.run_accounts:
+    if found is None and loaded is not None and loaded.run_accounts and not _waiting(loaded, store):
         return [Finding("nanobot", "info", said(_NOT_NEEDED)), mode.check(loaded, nanobot=False)]
     if found is None:
         message = "nanobot is not installed in this environment: the store and the commands work, the plugin does not."
@@ -47,13 +47,23 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
             "Run doctor in nanobot's environment, or install both here: pip install 'nanobot-transcript[nanobot]', "
             "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
         )
-        waits = loaded is not None and bool(loaded.agents)  # for nanobot, to run these bots
-        return [Finding("nanobot", "warning" if waits else "info", said(message), said(fix))]
+        severity = "warning" if loaded is not None and _waiting(loaded, store) else "info"
+        return [Finding("nanobot", severity, said(message), said(fix))]
     seen = _nanobot(found)
     findings = [*seen, _plugin(seen[0].fix or said(_REINSTALL))]
     if loaded is not None:
         findings += [mode.check(loaded, nanobot=True), *_traces(store)]
     return findings
+
+
+def _waiting(loaded: "LoadedSettings", store: "GroupTranscriptStore | None") -> bool:
+    """True where a bot needs nanobot: one in the settings that ``run`` does not run, or one that used the store."""
+    own = set(loaded.run_accounts)
+    try:
+        at_work = [] if store is None else [bot.account for bot in store.members.bots() if not bot.silent]
+    except StoreError:  # told by the other checks
+        at_work = []
+    return not own.issuperset([*loaded.agents, *at_work])
 
 
 def untold() -> str:

@@ -11,14 +11,14 @@ from nanobot_transcript.findings import Finding
 __all__ = ["check", "version_of"]
 
 
-def check(*, has_bots: bool) -> list[Finding]:
-    """Findings about Python, this package and the Feishu SDK, which bots need."""
+def check(*, needs_feishu: bool) -> list[Finding]:
+    """Findings about Python, this package and the Feishu SDK. ``needs_feishu``: bots on Feishu are to run here."""
     ours = version_of("nanobot-transcript") or said("not installed")
     python = platform.python_version()
     message = said(
         "nanobot-transcript {ours}, Python {python} in {prefix}.", ours=ours, python=python, prefix=sys.prefix
     )
-    return [Finding("version", "ok", message), _lark(needed=has_bots or version_of("nanobot-ai") is not None)]
+    return [Finding("version", "ok", message), _lark(needed=needs_feishu or version_of("nanobot-ai") is not None)]
 
 
 def version_of(distribution: str) -> str | None:

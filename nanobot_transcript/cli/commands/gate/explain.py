@@ -222,21 +222,14 @@ def _print_replayed(one: dict[str, Any]) -> None:
 
 def _noted(record: dict[str, Any]) -> str:
     """What was decided, what became of the answer, or what people made of it."""
+    from nanobot_transcript.relevance.decision import sentence_of
+
     if record.get("stage") == "correction":
         return said(_CORRECTED.get(str(record.get("reason")), "corrected by people"))
-    if record.get("stage") == "claim":
-        return retold(_sentence(str(record.get("reason"))))
+    if record.get("stage") in ("claim", "guard"):
+        return retold(sentence_of(str(record.get("reason"))))
     if record.get("stage") == "answer":
         ended, why = str(record.get("reason")).replace("_", " "), record.get("why")
         return f"{ended}: {why}" if why else ended
     verdict = said({True: "was to answer", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?"))
     return verdict + said(", stage {stage}, reason {reason}", stage=record.get("stage"), reason=record.get("reason"))
-
-
-def _sentence(reason: str) -> str:
-    from nanobot_transcript.relevance.decision import SENTENCES, Reason
-
-    try:
-        return SENTENCES[Reason(reason)]
-    except ValueError:  # noted by a newer version
-        return reason

@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import os
 import signal
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from nanobot_transcript.cli.terminal.options import (
 )
 from nanobot_transcript.cli.terminal.output import LOG_FORMAT, emit_line, notice
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.files.os_errors import reason
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -221,7 +221,7 @@ def _told(settings: "LoadedSettings") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where, why = f"{settings.hub.host}:{settings.hub.port}", _reason(error)
+        where, why = f"{settings.hub.host}:{settings.hub.port}", reason(error)
         sentence = said("The hub cannot listen at {where}: {why}.", where=where, why=why)
         raise ConfigError(
             f"{sentence}{_origins(settings, sentence)}",
@@ -230,12 +230,6 @@ def _told(settings: "LoadedSettings") -> Iterator[None]:
                 "or stop the program that uses it."
             ),
         ) from error
-
-
-def _reason(error: OSError) -> str:
-    """What the system calls an error, without asyncio's words; errors of names that do not resolve are below zero."""
-    number = error.errno or 0
-    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> None:
@@ -252,7 +246,7 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
         await web.TCPSite(runner, host, port).start()
     except OSError as error:
         raise ConfigError(
-            said("The hub cannot listen at {where}: {why}.", where=listen, why=_reason(error)),
+            said("The hub cannot listen at {where}: {why}.", where=listen, why=reason(error)),
             hint=said("Choose another assistant.listen, or stop the program that uses it."),
         ) from error
 

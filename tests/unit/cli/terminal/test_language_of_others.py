@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
@@ -14,6 +15,7 @@ import transcript_channels
 import transcript_mcp
 from nanobot_transcript.cli import main
 from nanobot_transcript.cli.terminal.language import retold, speak
+from nanobot_transcript.relevance.decision import STOPS, Claiming, sentence_of
 
 ROOMS = [Path(room.__file__).parent for room in (nanobot_transcript, transcript_mcp, transcript_channels, typer)]
 CHINESE: dict[str, str] = json.loads(
@@ -147,3 +149,8 @@ def test_what_the_parser_refuses_is_told_in_chinese(
     assert told.startswith("用法：")
     assert "查看帮助。\n" in told
     assert "错误：没有选项 --nope" in told
+
+
+@pytest.mark.parametrize("reason", [*get_args(Claiming), *sorted(STOPS)])
+def test_what_came_of_a_decision_is_told_in_chinese(reason: str) -> None:
+    assert sentence_of(reason) in CHINESE

@@ -15,7 +15,7 @@ from support.letterbox import Letterbox
 from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.cli.commands.doctor import host, minds
+from nanobot_transcript.cli.commands.doctor import host, installation, minds
 from nanobot_transcript.conversation.decision import PRIVATE
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
@@ -359,16 +359,47 @@ def test_a_mode_that_is_off_but_for_one_chat_is_called_off(
     assert (finding["severity"], finding["message"]) == ("ok", "groups.mode is off.")
 
 
-@pytest.mark.parametrize(("settings", "severity"), [("agents: {cli_1: {name: A}}", "warning"), ("{}", "info")])
+OURS = "cli_1: {name: A, responder: {kind: command, command: [cat]}}"
+TALK = "talk_1: {name: T, platform: talk, responder: {kind: command, command: [cat]}}"
+
+
+@pytest.mark.parametrize(
+    ("agents", "severity"),
+    [("", "info"), (OURS, "info"), ("cli_2: {name: B}", "warning"), (f"{OURS}, cli_2: {{name: B}}", "warning")],
+)
 def test_a_nanobot_that_is_missing_is_a_warning_where_bots_wait_for_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, severity: str
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: str, severity: str
 ) -> None:
     monkeypatch.setattr(host, "version_of", lambda _name: None)
     file = tmp_path / "my.yaml"
-    file.write_text(settings, encoding="utf-8")
+    file.write_text(f"agents: {{{agents}}}", encoding="utf-8")
     findings = found(run, "--config", str(file))
     assert findings["nanobot"]["severity"] == severity
-    assert "mode" not in findings
+    assert ("mode" in findings) == (agents == OURS)
+
+
+def test_a_nanobot_that_is_missing_is_a_warning_where_a_bot_of_others_used_the_store(
+    run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "version_of", lambda _name: None)
+    (store.base_dir / ".state" / "members.json").unlink()
+    assert found(run)["nanobot"]["severity"] == "info"
+    FileMembers(store.base_dir).remember_bot("cli_a", "Alpha")
+    assert found(run)["nanobot"]["severity"] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("agents", "nanobot", "severity"),
+    [("", None, "info"), (TALK, None, "info"), (OURS, None, "warning"), ("", "0.3.5", "warning")],
+)
+def test_a_missing_sdk_is_a_warning_where_a_bot_needs_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: str, nanobot: str | None, severity: str
+) -> None:
+    monkeypatch.setattr(installation, "find_spec", lambda _name: None)
+    monkeypatch.setattr(installation, "version_of", lambda _name: nanobot)
+    file = tmp_path / "my.yaml"
+    file.write_text(f"agents: {{{agents}}}", encoding="utf-8")
+    assert found(run, "--config", str(file))["lark-oapi"]["severity"] == severity
 
 
 def test_bots_that_were_silent_for_a_month_are_no_proof_of_work(run: Run, store: GroupTranscriptStore) -> None:
