@@ -199,7 +199,7 @@ async def test_the_demo_plays_with_its_record_in_a_database(host: str, cluster: 
     assert demo_schemas(cluster) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
 async def test_a_demo_that_is_stopped_leaves_no_schema(
     number: signal.Signals, cluster: Cluster, tmp_path: Path
 ) -> None:
