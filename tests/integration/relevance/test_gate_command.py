@@ -132,6 +132,14 @@ async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, stor
     assert "logged 20" in out
 
 
+def test_explain_names_no_bar_that_did_not_count(run: Run, store: GroupTranscriptStore) -> None:
+    store.append(KEY, "user", "Hello all, does anybody know when the release is?", "on_bo", "om_5", START + 580_000)
+    place = ("--store", str(store.base_dir))
+    _, out, _ = run("gate", "explain", "oc_team", "om_5", *place)
+    assert "reason open_question" in out
+    assert "answers from" not in out
+
+
 def test_explain_says_in_words_who_claimed_the_message(run: Run, store: GroupTranscriptStore) -> None:
     message = store.get(KEY, "om_3")
     assert message is not None

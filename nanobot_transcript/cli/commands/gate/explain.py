@@ -202,7 +202,8 @@ def _print_replayed(one: dict[str, Any]) -> None:
     told = said("{agent} {verdict}: {why}", agent=printable(one["agent"]), verdict=verdict, why=retold(one["sentence"]))
     out.print(told, soft_wrap=True)
     scored = one["stage"] == "score"
-    needed = said(" (answers from {score})", score=f"{one['threshold']:.2f}") if scored else ""
+    counted = scored and one["reason"] not in ("open_question", "other_fits")  # they go by more than this bot's score
+    needed = said(" (answers from {score})", score=f"{one['threshold']:.2f}") if counted else ""
     out.print(
         "  " + said(_FOUND, stage=one["stage"], reason=one["reason"], score=f"{one['score']:.2f}") + needed,
         soft_wrap=True,
