@@ -1,7 +1,8 @@
 """Fits what decides which bot answers: ``python -m benchmarks.gate.bots WEIGHTS SCENES [SCENES ...]``.
 
 Needs ``pip install lightgbm scikit-learn``. WEIGHTS is the file that ``benchmarks.gate.train`` made; weights of phrases
-and trees are added to it. SCENES are folders of everyday scenes as ``gate eval`` reads them, each cold and warm.
+and trees are added to it. SCENES are folders of everyday scenes as ``gate eval`` reads them, each cold and warm, with
+what each of their lines counts: ``known training short:0.25``.
 ``--check N`` divides the groups into N parts and reports on each what was learned from the others.
 """
 
@@ -37,7 +38,7 @@ PARAMETERS = {
     "num_threads": 2,
 }
 STRENGTH = 0.2
-LEAST_LINES = 6
+LEAST_LINES = 7
 LEAST_WEIGHT = 0.03
 INNER_PARTS = 5
 WORKERS = 2
@@ -105,20 +106,25 @@ def table(cases: Sequence[Case]) -> tuple[Any, Any, Any]:
     return np.array(rows), np.array(meant, dtype=float), np.array(weights)
 
 
-def weighed(cases: Sequence[Case], folders: Sequence[int]) -> list[Case]:
-    """The cases with weights, so that the kinds of lines are as frequent as in the first folder: those who wrote the
-    others were asked for more of what is hard.
+def weighed(cases: Sequence[Case], folders: Sequence[int], counts: Sequence[float]) -> list[Case]:
+    """The cases with weights by what a line of its folder counts, and so that the kinds of lines are as frequent as in
+    the first folder: those who wrote the others were asked for more of what is hard.
     """
-    first = Counter((case.language, case.kind) for case, folder in zip(cases, folders, strict=True) if folder == 0)
-    whole = Counter((case.language, case.kind) for case in cases)
-    said = Counter(case.language for case in cases)
-    whole_first = Counter(case.language for case, folder in zip(cases, folders, strict=True) if folder == 0)
+    first, said_first = Counter[tuple[str, str]](), Counter[str]()
+    whole, said = defaultdict[tuple[str, str], float](float), defaultdict[str, float](float)
+    for case, folder in zip(cases, folders, strict=True):
+        if folder == 0:
+            first[case.language, case.kind] += 1
+            said_first[case.language] += 1
+        whole[case.language, case.kind] += counts[folder]
+        said[case.language] += counts[folder]
     return [
         case._replace(
-            weight=(first[case.language, case.kind] / max(1, whole_first[case.language]))
+            weight=counts[folder]
+            * (first[case.language, case.kind] / max(1, said_first[case.language]))
             / (whole[case.language, case.kind] / said[case.language])
         )
-        for case in cases
+        for case, folder in zip(cases, folders, strict=True)
     ]
 
 
@@ -231,20 +237,27 @@ def checked(cases: Sequence[Case], parts: int, rounds: int) -> list[float]:
     return [score for at in range(len(cases)) for score in scores[at]]
 
 
-def read(model: ScoreModel, folders: Sequence[Path]) -> list[Case]:
+def read(model: ScoreModel, folders: Sequence[tuple[Path, float]]) -> list[Case]:
     """All cases of all folders, with weights."""
-    groups = [(number, group) for number, folder in enumerate(folders) for group in read_groups(folder)]
+    groups = [(number, group) for number, (folder, _) in enumerate(folders) for group in read_groups(folder)]
     with get_context("fork").Pool(WORKERS) as pool:
         found = [(number, pool.apply_async(cases_of, (model, group))) for number, group in groups]
         read = [(number, case) for number, one in found for case in one.get()]
-    return weighed([case for _, case in read], [number for number, _ in read])
+    counts = [count for _, count in folders]
+    return weighed([case for _, case in read], [number for number, _ in read], counts)
+
+
+def folder(told: str) -> tuple[Path, float]:
+    """A folder, and what each of its lines counts."""
+    path, _, count = told.partition(":")
+    return Path(path), float(count or 1)
 
 
 def main() -> None:
     """Fit, report, and add the trees to the weights when asked to."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("weights", type=Path)
-    parser.add_argument("scenes", type=Path, nargs="+")
+    parser.add_argument("scenes", type=folder, nargs="+")
     parser.add_argument("--rounds", type=int, default=250)
     parser.add_argument("--check", type=int, default=0)
     parser.add_argument("--thresholds", default="0.3,0.4,0.5")

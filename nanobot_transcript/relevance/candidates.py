@@ -4,7 +4,7 @@ They tell what the message says, whom it names, what was said just before, and w
 """
 
 from collections.abc import Iterable, Sequence
-from math import log, log1p
+from math import exp, log, log1p
 from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
@@ -68,6 +68,7 @@ _FITS: Final = (
     "near",
     "near_other",
     "long_near",
+    "near_share",
 )
 _OTHERS: Final = ("others_named", "other_begins", "other_goes_on")
 _PHRASES: Final = ("request", "reply", "fresh")
@@ -88,7 +89,9 @@ _LONG_AGO: Final = 600.0
 _THOUGHT_LINES: Final = 2
 _THOUGHT_LETTERS: Final = 120
 _THOUGHT_MINUTES: Final = 2.0
-_WORDS_COUNT, _NEAR_COUNTS = 0.3, 4.0
+_WORDS_COUNT, _NEAR_COUNTS = 0.3, 0.5
+_NEAREST: Final = 20.0
+"""More says nothing new, and so no description makes a number too large."""
 
 
 class _Talk(NamedTuple):
@@ -306,6 +309,7 @@ class _Affinities:
         self._words = _Most(one.words for one in short)
         self._topic = _Most(one.topic for one in short)
         self._near = _Most(one.near for one in short)
+        self._shares = _shares([one.near for one in long])
         self._both = _Most(self._sums)
         ordered = sorted(self._sums, reverse=True)
         self._rank = {value: ordered.index(value) for value in set(ordered)}
@@ -327,7 +331,15 @@ class _Affinities:
             mine.near,
             self._near.beside(mine.near),
             wide.near,
+            self._shares[number],
         )
+
+
+def _shares(odds: Sequence[float]) -> list[float]:
+    """How likely each bot is the right one, by log odds against a bot that nothing is known of."""
+    parts = [exp(min(one, _NEAREST)) for one in odds]
+    whole = 1 + sum(parts)
+    return [part / whole for part in parts]
 
 
 def _others(calls: Sequence[Call], number: int) -> tuple[float, ...]:

@@ -40,7 +40,7 @@ _LONG_COUNTS: Final = 1.5
 
 
 class Affinity(NamedTuple):
-    """How a text fits a description: by ``words`` and by ``topic``, both from 0, and how ``near`` it is, 0 to 1."""
+    """How a text fits a description: by ``words`` and ``topic``, both from 0, and how ``near`` it is, in log odds."""
 
     words: float
     topic: float
@@ -78,14 +78,14 @@ def affinities(text: str, descriptions: Sequence[str]) -> list[Affinity]:
             / size,
             close,
         )
-        for theirs, topical, close in zip(words, known, nearness.closeness(text, descriptions), strict=True)
+        for theirs, topical, close in zip(words, known, nearness.nearness(text, descriptions), strict=True)
     ]
 
 
 def read_words() -> None:
     """Read the words of topics, and those near them, once per process."""
     _lexicon()
-    nearness.read_words()
+    nearness.read_places()
 
 
 def is_general(description: str) -> bool:

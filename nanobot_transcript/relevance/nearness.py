@@ -1,97 +1,110 @@
-"""Which bot a question is for, by the words of people who need such a bot: "a4纸又没了" is for the office bot.
+"""How near what somebody says is to what a bot is for: "a4纸又没了" is near "office supplies".
 
-``nearness.json`` tells for each word which topics of ``topics.json`` it suggests, and how strongly (in steps of a
-quarter, log odds): two letters and one for each topic. ``benchmarks/gate/nearness.py`` learns it.
+Each word has a place among all words, a row of numbers. A text lies where its words lie together. The places were
+learned by ``benchmarks/gate/nearness.py`` so that what people say to a bot lies nearer to its description than to those
+of the bots beside it. They are in ``nearness.latin.msgpack`` and ``nearness.dense.msgpack``.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from math import exp, log, sqrt
+from itertools import pairwise
+from math import sqrt
+from operator import mul
 from typing import Final, NamedTuple
 
 import msgspec
 
 from nanobot_transcript.relevance.text import clipped
 
-__all__ = ["DIGITS", "STEP", "TOPICS", "Words", "closeness", "read_words", "words_of"]
+__all__ = ["MIDDLE", "SCRIPTS", "Places", "nearness", "read_places", "words_of"]
 
-DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""Base 36, for numbers of topics and weights."""
-STEP: Final = 0.25
-TOPICS: Final = 150
+SCRIPTS: Final = ("latin", "dense")
+"""A file for the words of each."""
+MIDDLE: Final = 128
+"""The byte that stands for 0."""
 
-_LATIN: Final = re.compile(r"[a-z]{2,20}")
 _LOOKED_AT: Final = 400
-_LONGEST: Final = 5
-_EACH: Final = 3
-_LEAST: Final = 1e-4
+_LATIN: Final = re.compile(r"[a-z0-9]{2,20}")
+_DENSE: Final = re.compile(r"[\u3400-\u9fff]+")
+_LONGEST, _PAIR = 5, 2
+"""Characters of the longest Chinese words, and of those that count whether known or not."""
 
 
-class Words(msgspec.Struct):
-    """What Latin and Chinese words suggest."""
-
-    latin: dict[str, str]
-    dense: dict[str, str]
-
-
-class _Odds(NamedTuple):
-    """For a text: by topic, how much likelier it is than for a text without known words (1 for all other topics); their
-    sum.
+class Places(msgspec.Struct):
+    """A file: words, one on each line; for each of them ``size`` bytes, which count ``step`` each from ``MIDDLE``. Size
+    and step are the same in all files.
     """
 
-    more: Mapping[str, float]
-    whole: float
+    size: int
+    step: float
+    words: str
+    table: bytes
 
 
-def closeness(text: str, descriptions: Sequence[str]) -> list[float]:
-    """How close a text is to each of the descriptions: the probability (0 to 1) that both are about the same topic.
-    When no word is known, all topics are equally likely.
+class _Known(NamedTuple):
+    """The places in memory: of each word the row in the ``table``."""
+
+    size: int
+    step: float
+    rows: dict[str, int]
+    table: bytes
+
+
+def nearness(text: str, descriptions: Sequence[str]) -> list[float]:
+    """How near a text is to each of the descriptions, in log odds: 0 where nothing is known of one of the two."""
+    said = _place(clipped(text, _LOOKED_AT).casefold())
+    return [sum(map(mul, said, _place(clipped(about, _LOOKED_AT).casefold()))) for about in descriptions]
+
+
+def words_of(text: str, known: Container[str]) -> Iterator[str]:
+    """The words of a folded text that can have a place: Latin words and pairs of them; Chinese characters, pairs of
+    them, and longer ``known`` words. Some come more than once.
     """
-    about = _odds(clipped(text, _LOOKED_AT).casefold())
-    return [_close(about, _odds(clipped(description, _LOOKED_AT).casefold())) for description in descriptions]
-
-
-def words_of(text: str, known: Words) -> Iterator[str]:
-    """The ``known`` words of a folded text, longest ones; some more than once."""
-    for word in _LATIN.findall(text):
-        if word in known.latin:
-            yield word
+    latin = _LATIN.findall(text)
+    yield from latin
+    for first, second in pairwise(latin):
+        yield f"{first} {second}"
     if text.isascii():
         return
-    at, dense = 0, known.dense
-    while at < len(text):
-        size = next((size for size in range(_LONGEST, 0, -1) if text[at : at + size] in dense), 0)
-        if size:
-            yield text[at : at + size]
-        at += size or 1
+    for run in _DENSE.findall(text):
+        yield from run
+        for at in range(len(run) - 1):
+            yield run[at : at + _PAIR]
+        yield from _long_words(run, known)
+
+
+def _long_words(run: str, known: Container[str]) -> Iterator[str]:
+    at = 0
+    while at < len(run):
+        size = next((size for size in range(_LONGEST, 1, -1) if run[at : at + size] in known), 1)
+        if size > _PAIR:
+            yield run[at : at + size]
+        at += size
 
 
 @lru_cache(maxsize=1024)
-def _odds(text: str) -> _Odds:
-    known = read_words()
-    words = dict.fromkeys(words_of(text, known))
-    steps: dict[str, int] = {}
-    for word in words:
-        told = known.latin.get(word) or known.dense[word]
-        for at in range(0, len(told), _EACH):
-            topic = told[at : at + 2]
-            steps[topic] = steps.get(topic, 0) + int(told[at + 2], 36)
-    # Many words repeat each other, so evidence grows more slowly than their number.
-    step = STEP / sqrt(len(words) or 1)
-    more = {topic: exp(step * steps) - 1 for topic, steps in steps.items()}
-    return _Odds(more, TOPICS + sum(more.values()))
-
-
-def _close(one: _Odds, other: _Odds) -> float:
-    both = sum(more * other.more[topic] for topic, more in one.more.items() if topic in other.more)
-    same = (one.whole + other.whole - TOPICS + both) / (one.whole * other.whole)
-    return max(0.0, 1 - log(max(same, _LEAST)) / log(_LEAST))
+def _place(text: str) -> tuple[float, ...]:
+    known = read_places()
+    size, table, rows = known.size, known.table, known.rows
+    found = [rows[word] for word in dict.fromkeys(words_of(text, rows)) if word in rows]
+    if not found:
+        return ()
+    # Whole bytes are summed column by column: a fraction of the time that rows of floats would take.
+    columns = zip(*[table[at * size : (at + 1) * size] for at in found], strict=True)
+    middle, unit = MIDDLE * len(found), known.step / sqrt(len(found) + 1)
+    return tuple([unit * (sum(column) - middle) for column in columns])
 
 
 @cache
-def read_words() -> Words:
-    """The words of the file, read once."""
-    data = files("nanobot_transcript.relevance").joinpath("nearness.json").read_bytes()
-    return msgspec.json.decode(data, type=Words)
+def read_places() -> _Known:
+    """The places of all words, read once."""
+    folder = files("nanobot_transcript.relevance")
+    read = [
+        msgspec.msgpack.decode(folder.joinpath(f"nearness.{script}.msgpack").read_bytes(), type=Places)
+        for script in SCRIPTS
+    ]
+    words = (word for places in read for word in places.words.split("\n"))
+    rows = {word: at for at, word in enumerate(words)}
+    return _Known(read[0].size, read[0].step, rows, b"".join(places.table for places in read))

@@ -133,7 +133,7 @@ async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, stor
 
 
 def test_explain_names_no_bar_that_did_not_count(run: Run, store: GroupTranscriptStore) -> None:
-    store.append(KEY, "user", "Hello all, does anybody know when the release is?", "on_bo", "om_5", START + 580_000)
+    store.append(KEY, "user", "Hello all, does anybody know a good dentist?", "on_bo", "om_5", START + 580_000)
     place = ("--store", str(store.base_dir))
     _, out, _ = run("gate", "explain", "oc_team", "om_5", *place)
     assert "reason open_question" in out

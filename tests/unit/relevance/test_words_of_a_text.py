@@ -1,17 +1,14 @@
 """What the words of a text tell: calls, topics, phrases, wording, openings; and which line a line answers."""
 
-import json
 import time
-from importlib.resources import files
 
 import pytest
 
-from nanobot_transcript.relevance import nearness
 from nanobot_transcript.relevance.dialogue import DialogueLine
 from nanobot_transcript.relevance.expertise import affinities, is_general, topics
 from nanobot_transcript.relevance.model import shipped_model
 from nanobot_transcript.relevance.name_calls import NOT_NAMED, call_of
-from nanobot_transcript.relevance.nearness import closeness
+from nanobot_transcript.relevance.nearness import nearness, read_places, words_of
 from nanobot_transcript.relevance.opening_words import opening
 from nanobot_transcript.relevance.phrase_weights import Phrases, grams
 from nanobot_transcript.relevance.reply_links import Links, links, pairs
@@ -105,15 +102,30 @@ def test_what_all_descriptions_share_tells_less() -> None:
 )
 def test_words_are_near_a_description_that_has_none_of_them(text: str, nearest: str) -> None:
     others = ["plans meetings and the calendar", "contracts and law", "请假、报销"]
-    assert closeness(text, others)[0] < closeness(text, [nearest])[0] > max(closeness(text, others))
-    assert len({*closeness("", [nearest, *others]), *closeness(text, ["", "…"])}) == 1
+    assert nearness(text, [nearest])[0] > max(nearness(text, others))
 
 
-def test_what_is_near_counts_the_topics_that_there_are() -> None:
-    listed = files("nanobot_transcript.relevance").joinpath("topics.json").read_text(encoding="utf-8")
-    assert len(json.loads(listed)) == nearness.TOPICS
-    told = "".join((words := nearness.read_words()).latin.values()) + "".join(words.dense.values())
-    assert max(int(told[at : at + 2], 36) for at in range(0, len(told), 3)) < nearness.TOPICS
+def test_what_is_said_in_one_language_is_near_a_description_in_the_other() -> None:
+    bots = ["部署、监控、服务器", "报销、发票", "plans trips and books hotels"]
+    texts = ("the server is down again", "where do I send the receipts", "谁能帮忙订两间酒店")
+    for right, text in enumerate(texts):
+        found = nearness(text, bots)
+        assert found.index(max(found)) == right
+
+
+def test_nothing_is_near_a_text_without_known_words() -> None:
+    assert nearness("", ["cooking"]) == nearness("cooking", [""]) == nearness("…", ["qqzzxx"]) == [0]
+    assert nearness("cooking", []) == []
+
+
+def test_each_known_word_has_one_place() -> None:
+    known = read_places()
+    assert len(known.table) == len(known.rows) * known.size
+
+
+def test_the_words_of_a_text_are_words_pairs_and_longer_known_words() -> None:
+    assert list(words_of("can't print a4", ())) == ["can", "print", "a4", "can print", "print a4"]
+    assert list(words_of("打印机", {"打印机"})) == ["打", "印", "机", "打印", "印机", "打印机"]
 
 
 @pytest.mark.parametrize("text", ["AI assistant", "helps with anything", "什么都可以问", "通用助理", ""])
