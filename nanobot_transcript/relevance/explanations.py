@@ -65,7 +65,7 @@ WORDS: Final[dict[str, str]] = {
     "general": "the agent is there for anything: {truth}",
     "generals": "bots that are there for anything: {number}",
     "near": "how near its words are to the agent's description (above 0: they are): {points}",
-    "near_other": "how near its words are to another bot's description: {points}",
+    "near_other": "how near its words are to another bot's description (0 at least): {points}",
     "long_near": "how near they are, with the sender's lines before: {points}",
     "near_share": "the agent's share of what all descriptions are near: {share}",
     "call_named": "the agent's name stands in it: {truth}",

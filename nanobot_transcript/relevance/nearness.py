@@ -17,8 +17,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from nanobot_transcript.relevance.text import clipped
+from nanobot_transcript.unicode_text import folded
 
-__all__ = ["MIDDLE", "SCRIPTS", "Places", "nearness", "read_places", "words_of"]
+__all__ = ["MIDDLE", "SCRIPTS", "Places", "closeness", "read_places", "words_of"]
 
 SCRIPTS: Final = ("latin", "dense")
 """A file for the words of each."""
@@ -52,10 +53,24 @@ class _Known(NamedTuple):
     table: bytes
 
 
-def nearness(text: str, descriptions: Sequence[str]) -> list[float]:
-    """How near a text is to each of the descriptions, in log odds: 0 where nothing is known of one of the two."""
-    said = _place(clipped(text, _LOOKED_AT).casefold())
-    return [sum(map(mul, said, _place(clipped(about, _LOOKED_AT).casefold()))) for about in descriptions]
+class _Place(NamedTuple):
+    """Where a text lies: the sums of the bytes of its words, each less ``MIDDLE``; how many words are known."""
+
+    sums: tuple[int, ...]
+    words: int
+
+
+def closeness(text: str, descriptions: Sequence[str]) -> list[float]:
+    """How near a text is to each of the descriptions: the log odds of one against another. 0 where no word of the text
+    or of the description is known.
+    """
+    said, step = _place_of(text), read_places().step
+    # Whole numbers until the end, so that the result is the same in every version of Python.
+    places = [_place_of(about) for about in descriptions]
+    return [
+        step * step * sum(map(mul, said.sums, about.sums)) / sqrt((said.words + 1) * (about.words + 1))
+        for about in places
+    ]
 
 
 def words_of(text: str, known: Container[str]) -> Iterator[str]:
@@ -84,17 +99,19 @@ def _long_words(run: str, known: Container[str]) -> Iterator[str]:
         at += size
 
 
+def _place_of(text: str) -> _Place:
+    return _place(folded(clipped(text, _LOOKED_AT)))
+
+
 @lru_cache(maxsize=1024)
-def _place(text: str) -> tuple[float, ...]:
+def _place(text: str) -> _Place:
     known = read_places()
     size, table, rows = known.size, known.table, known.rows
     found = [rows[word] for word in dict.fromkeys(words_of(text, rows)) if word in rows]
-    if not found:
-        return ()
-    # Whole bytes are summed column by column: a fraction of the time that rows of floats would take.
+    # Bytes are summed column by column, which takes a fraction of the time that rows of numbers would.
     columns = zip(*[table[at * size : (at + 1) * size] for at in found], strict=True)
-    middle, unit = MIDDLE * len(found), known.step / sqrt(len(found) + 1)
-    return tuple([unit * (sum(column) - middle) for column in columns])
+    middle = MIDDLE * len(found)
+    return _Place(tuple([sum(column) - middle for column in columns]), len(found))
 
 
 @cache

@@ -1,14 +1,16 @@
 """What the words of a text tell: calls, topics, phrases, wording, openings; and which line a line answers."""
 
 import time
+from importlib.resources import files
 
+import msgspec
 import pytest
 
 from nanobot_transcript.relevance.dialogue import DialogueLine
 from nanobot_transcript.relevance.expertise import affinities, is_general, topics
 from nanobot_transcript.relevance.model import shipped_model
 from nanobot_transcript.relevance.name_calls import NOT_NAMED, call_of
-from nanobot_transcript.relevance.nearness import nearness, read_places, words_of
+from nanobot_transcript.relevance.nearness import SCRIPTS, Places, closeness, read_places, words_of
 from nanobot_transcript.relevance.opening_words import opening
 from nanobot_transcript.relevance.phrase_weights import Phrases, grams
 from nanobot_transcript.relevance.reply_links import Links, links, pairs
@@ -102,25 +104,34 @@ def test_what_all_descriptions_share_tells_less() -> None:
 )
 def test_words_are_near_a_description_that_has_none_of_them(text: str, nearest: str) -> None:
     others = ["plans meetings and the calendar", "contracts and law", "请假、报销"]
-    assert nearness(text, [nearest])[0] > max(nearness(text, others))
+    assert closeness(text, [nearest])[0] > max(closeness(text, others))
 
 
 def test_what_is_said_in_one_language_is_near_a_description_in_the_other() -> None:
     bots = ["部署、监控、服务器", "报销、发票", "plans trips and books hotels"]
     texts = ("the server is down again", "where do I send the receipts", "谁能帮忙订两间酒店")
     for right, text in enumerate(texts):
-        found = nearness(text, bots)
+        found = closeness(text, bots)
         assert found.index(max(found)) == right
 
 
 def test_nothing_is_near_a_text_without_known_words() -> None:
-    assert nearness("", ["cooking"]) == nearness("cooking", [""]) == nearness("…", ["qqzzxx"]) == [0]
-    assert nearness("cooking", []) == []
+    assert closeness("", ["cooking"]) == closeness("cooking", [""]) == closeness("…", ["qqzzxx"]) == [0]
+    assert closeness("cooking", []) == []
 
 
 def test_each_known_word_has_one_place() -> None:
-    known = read_places()
-    assert len(known.table) == len(known.rows) * known.size
+    folder = files("nanobot_transcript.relevance")
+    read = [
+        msgspec.msgpack.decode(folder.joinpath(f"nearness.{script}.msgpack").read_bytes(), type=Places)
+        for script in SCRIPTS
+    ]
+    assert {(one.size, one.step) for one in read} == {(read_places().size, read_places().step)}
+    assert all(len(one.table) == len(one.words.split("\n")) * one.size for one in read)
+
+
+def test_full_width_letters_are_as_near_as_others() -> None:
+    assert closeness("ｓｅｒｖｅｒ ｄｏｗｎ", ["deployments"]) == closeness("server down", ["deployments"])
 
 
 def test_the_words_of_a_text_are_words_pairs_and_longer_known_words() -> None:
