@@ -17,9 +17,9 @@ class Thresholds(NamedTuple):
 
 
 STYLES: Final[dict[Style, Thresholds]] = {
-    "quiet": Thresholds(0.55, 0.6),
-    "balanced": Thresholds(0.4, 0.44),
-    "eager": Thresholds(0.25, 0.3),
+    "quiet": Thresholds(0.6, 0.6),
+    "balanced": Thresholds(0.45, 0.44),
+    "eager": Thresholds(0.3, 0.3),
 }
 
 

@@ -130,7 +130,7 @@ def test_scenes_that_nothing_was_fitted_to_go_as_expected(held_back: list[Group]
     assert (cold.met / cold.lines > floor, warm.met / warm.lines > floor) == (True, True), shares(cold, warm)
     for made in (cold, warm):
         assert min(made.kinds[kind].share for kind in ("address", "follow-up", "courtesy", "people")) > 0.8
-        assert made.kinds["open-question"].share > 0.8
+        assert made.kinds["open-question"].share > 0.7
         assert made.kinds["expert-question"].share > 0.5
         assert made.calibration.brier < 0.06
 
