@@ -110,7 +110,7 @@ async def test_what_was_recorded_is_replayed_without_the_endpoint(run: Run, answ
         assert judge["prompt_tokens_per_100"] > judge["completion_tokens_per_100"] > 0
         assert judge["p95_seconds"] >= judge["median_seconds"] > 0
         assert set(one["with_judge"]["kinds"]) == set(one["kinds"])
-        assert one["with_judge"]["kinds"] != one["kinds"]
+    assert any(one["with_judge"]["kinds"] != one["kinds"] for one in (cold, warm))
     assert cold["judge"]["unclear"] + warm["judge"]["unclear"] > 0
 
 
