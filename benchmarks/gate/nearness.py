@@ -34,6 +34,7 @@ LATIN, DENSE = (40_000, r"[a-z0-9]{2,20}"), (40_000, r"[\u4e00-\u9fff]{1,5}")
 FEWEST = 3
 """Texts in which a word without vectors has to stand."""
 WIDEST = 128
+"""Numbers of a word in one file; more are narrowed to these."""
 DIRECTIONS_OF_ALL = 2
 """What all words have in common is taken away."""
 RARE = 800
@@ -162,9 +163,8 @@ class Batch(NamedTuple):
 class Source:
     """Settings to learn from, at random."""
 
-    def __init__(self, words: Words, seed: int) -> None:
+    def __init__(self, words: Words, known: Sequence[Setting], seed: int) -> None:
         self.chance = random.Random(seed)
-        known = [one for path in sorted(GROUPS.glob("*.txt")) for one in groups(path)]
         self.groups = [
             ([words.of(text) for text in one.about], [[words.of(text) for text in some] for some in one.said])
             for one in known
@@ -225,14 +225,12 @@ def start(words: Words, size: int, seed: int) -> dict[str, Any]:
     }
 
 
-def lie(learned: dict[str, Any], vectors: Any, rows: Any, key: Any = None) -> Any:
-    """Where texts lie; with a key some of their words are left out."""
+def lie(learned: dict[str, Any], vectors: Any, rows: Any, key: Any) -> Any:
+    """Where texts lie, each without some of its words."""
     import jax
     import jax.numpy as jnp
 
-    here = (rows > 0).astype(jnp.float32)
-    if key is not None:
-        here = here * (jax.random.uniform(key, here.shape) > LEFT_OUT)
+    here = ((rows > 0) & (jax.random.uniform(key, rows.shape) > LEFT_OUT)).astype(jnp.float32)
     places = (vectors[rows] @ learned["matrix"] + learned["own"][rows]) * (learned["counts"][rows] * here)[..., None]
     return places.sum(-2) / jnp.sqrt(here.sum(-1, keepdims=True) + 1)
 
@@ -252,12 +250,12 @@ def loss(learned: dict[str, Any], vectors: Any, batch: Batch, key: Any) -> Any:
     return unlikely + KEPT_SMALL * (learned["own"] ** 2).sum()
 
 
-def fit(words: Words, size: int, steps: int, seed: int) -> dict[str, Any]:
+def fit(words: Words, known: Sequence[Setting], size: int, steps: int, seed: int) -> dict[str, Any]:
     """What was learned after so many steps."""
     import jax
     import optax
 
-    source, vectors = Source(words, seed), jax.numpy.array(words.vectors)
+    source, vectors = Source(words, known, seed), jax.numpy.array(words.vectors)
     learned, keys = start(words, size, seed), jax.random.split(jax.random.PRNGKey(seed), steps)
     optimizer = optax.adam(optax.cosine_decay_schedule(RATE, steps))
     state = optimizer.init(learned)
@@ -314,7 +312,7 @@ def main() -> None:
     texts += [text for some in topics().values() for part in some for text in part]
     words = Words(options.latin, options.dense, texts)
     print(f"{len(by_group)} groups, {len(texts)} texts, {len(words.rows)} words", flush=True)
-    learned = fit(words, options.size, options.steps, options.seed)
+    learned = fit(words, by_group, options.size, options.steps, options.seed)
     for script, places in zip(SCRIPTS, told(words, learned, options.kept), strict=True):
         path = options.out / f"nearness.{script}.msgpack"
         path.write_bytes(msgspec.msgpack.encode(places))
