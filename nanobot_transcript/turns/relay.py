@@ -180,11 +180,13 @@ class Relay:
         near = (await self._store.recent(session_key, _PAGE)).entries if place.waiting else []
         for message_id in place.waiting:
             entry = await self._store.get(session_key, message_id)
-            if entry is not None and self._is_fresh(entry, near) and not self._is_readable(session_key, entry):
-                continue
+            if entry is not None and self._is_fresh(entry, near) and message_id not in place.handed:
+                if not self._is_readable(session_key, entry):
+                    continue
+                if await self._is_wanted(session_key, entry):
+                    await asyncio.to_thread(place.hand_out, message_id)
+                    yield entry
             await asyncio.to_thread(place.settle, message_id)
-            if entry is not None and self._is_fresh(entry, near) and await self._is_wanted(session_key, entry):
-                yield entry
 
     async def _next(self, session_key: str, place: "_Place") -> Page | None:
         """The next page of the transcript; None at the end, and without a cursor when the cursor was not of
@@ -278,7 +280,8 @@ class _Place:
     def settle(self, message_id: str) -> None:
         """Wait for this message no longer. It may be behind the cursor: this process may just have written it."""
         self.waiting = tuple(other for other in self.waiting if other != message_id)
-        self.handed = (*self.handed, message_id)[-_PAGE:]
+        if message_id not in self.handed:
+            self.handed = (*self.handed, message_id)[-_PAGE:]
         self._save()
 
     def _save(self) -> None:

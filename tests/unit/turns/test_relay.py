@@ -15,6 +15,7 @@ from support.far_backend import FaultyFar
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.record.spool.backend import SpooledBackend
@@ -149,6 +150,16 @@ async def test_a_stop_in_the_middle_of_what_was_missed_repeats_nothing(shared: A
     assert missed == ["om_2", "om_3", "om_4"]
 
 
+async def test_what_is_being_handed_over_is_still_waited_for(shared: AsyncGroupTranscriptStore) -> None:
+    await bot(shared, 1)
+    await bot(shared, 2)
+    marks = FileMarks(shared.base_dir)
+    async with asyncio.timeout(PATIENCE), aclosing(relay(shared, marks=marks).entries(KEY)) as entries:
+        for left in (["om_1", "om_2"], ["om_2"]):
+            assert (await anext(entries))["message_id"] == left[0]
+            assert (marks.get("relay", BETA.name, KEY) or {})["waiting"] == left
+
+
 async def test_what_is_old_at_the_start_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
     await bot(shared, 1, ts=now_ms() - 400_000)
     await bot(shared, 2, ts=now_ms() - 200_000)
@@ -250,6 +261,13 @@ async def test_a_chat_may_begin_after_the_relay(shared: AsyncGroupTranscriptStor
         assert await heard.get() == "om_1"
 
 
+async def saved(shared: AsyncGroupTranscriptStore) -> None:
+    """Wait until the place of a relay that has handed over everything is on disk: its thread outlives its task."""
+    end = (await shared.recent(KEY)).cursor
+    marks = FileMarks(shared.base_dir)
+    await until(lambda: (marks.get("relay", BETA.name, KEY) or {}).items() >= {"cursor": end, "waiting": []}.items())
+
+
 def place_files(base_dir: Path) -> list[Path]:
     return list((base_dir / ".state" / "cursors").glob("relay-*.json"))
 
@@ -261,6 +279,7 @@ async def test_a_damaged_place_begins_with_what_is_recent(
     async with listening(relay(shared)) as heard:
         await bot(shared, 1)
         assert await heard.get() == "om_1"
+        await saved(shared)
     for path in place_files(base_dir):
         path.write_bytes(body)
     async with listening(relay(shared)) as heard:
@@ -271,6 +290,7 @@ async def test_a_newer_place_is_left_untouched(shared: AsyncGroupTranscriptStore
     async with listening(relay(shared)) as heard:
         await bot(shared, 1)
         await heard.get()
+        await saved(shared)
     (path,) = place_files(base_dir)
     path.write_text('{"v": 99}')
     async with listening(relay(shared)) as heard:
