@@ -10,6 +10,7 @@ from support.outcome import Outcome, outcome_of, thanked_by
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.identity import is_bot
+from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.record import Record
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import AnswerClaims, Claim
@@ -341,12 +342,18 @@ class Play:
                 leases.release(resting)
 
     def _is_relayed(self) -> bool:
-        """True when the relay has seen what bots said: Alpha's own mark stands at the end of the transcript."""
+        """True when the relay has handed on what bots said: Alpha's own mark stands at the end of the transcript, and
+        nothing before it waits but cards without a text.
+        """
         page = self.record.store.recent(self.key, 100)
         if not any(is_bot(entry) and entry["sender"] != "Alpha" for entry in page.entries):
             return True
         mark = self.record.marks.get("relay", "Alpha", self.key)
-        return bool(mark) and mark.get("cursor") == page.cursor
+        return bool(mark) and mark.get("cursor") == page.cursor and all(map(self._is_unfinished, mark["waiting"]))
+
+    def _is_unfinished(self, message_id: str) -> bool:
+        entry = self.record.store.get(self.key, message_id)
+        return entry is not None and is_unfinished(self.key, entry)
 
     def outcome(self) -> Outcome:
         """What came of it."""
