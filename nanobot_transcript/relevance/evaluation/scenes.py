@@ -8,7 +8,7 @@ answer, ``{one_of: [...]}`` when exactly one of them should, or ``unclear``, whi
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
@@ -50,9 +50,9 @@ class _Bot(msgspec.Struct, forbid_unknown_fields=True):
 class _Line(msgspec.Struct, forbid_unknown_fields=True, rename={"by": "from"}):
     by: str
     text: str
-    after: float = 0.0
+    after: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 0.0
     reply: int | None = None
-    expect: Literal["nobody", "unclear"] | list[str] | _OneOf = "unclear"
+    expect: str | list[str] | _OneOf = "unclear"
     kind: str = ""
 
 
@@ -62,7 +62,7 @@ class _Scene(msgspec.Struct, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     group: str
-    bots: list[_Bot]
+    bots: Annotated[list[_Bot], msgspec.Meta(min_length=1)]
     people: list[str]
     scenes: list[_Scene]
     language: str = ""
@@ -215,16 +215,25 @@ class _Reader:
         return entry
 
     def _judge(self, message_id: str, line: _Line) -> None:
-        expect = line.expect
-        one = isinstance(expect, _OneOf)
-        names = frozenset(expect.one_of if isinstance(expect, _OneOf) else () if expect == "nobody" else expect)
-        if one and not names:
-            raise self._wrong(f"{message_id} expects one of nobody")
-        if strangers := names - {bot.name for bot in self._read.bots}:
+        expected = self._expect(message_id, line.expect)
+        if strangers := expected.bots - {bot.name for bot in self._read.bots}:
             raise self._wrong(f"{message_id} expects {min(strangers)}, which is not a bot of the group")
         if line.kind not in KINDS:
-            raise self._wrong(f"{message_id} is of the kind {line.kind or 'nothing'}; kinds are {', '.join(KINDS)}")
-        self._expected[message_id], self._kinds[message_id] = Expected(names, one), line.kind
+            has = f"is of the kind {line.kind}" if line.kind else "has no kind"
+            raise self._wrong(f"{message_id} {has}; kinds are {', '.join(KINDS)}")
+        self._expected[message_id], self._kinds[message_id] = expected, line.kind
+
+    def _expect(self, message_id: str, expect: str | list[str] | _OneOf) -> Expected:
+        if expect == "nobody":
+            return Expected(frozenset())
+        if isinstance(expect, str):
+            forms = "nobody, unclear, a list such as [Alpha], or {one_of: [Alpha, Beta]}"
+            raise self._wrong(f"{message_id} expects {expect!r}; write {forms}")
+        if isinstance(expect, list):
+            return Expected(frozenset(expect))
+        if not expect.one_of:
+            raise self._wrong(f"{message_id} has a one_of without bots; write nobody where no bot is to answer")
+        return Expected(frozenset(expect.one_of), one=True)
 
     def _wrong(self, what: str) -> ImportFormatError:
         return ImportFormatError(f"{self._path} cannot be used: {what}.", hint=_FORM)

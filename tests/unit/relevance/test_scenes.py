@@ -81,8 +81,13 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
         ("after: 5", "later: 5", "contains unknown field `later`"),
         ("group: web", "group: [", "is not a group with scenes"),
         ("group: web", "[" * 5000, "is not a group with scenes"),
-        ("one_of: [Beta]", "one_of: []", "expects one of nobody"),
-        ("expect: nobody", "expect: somebody", "is not a group with scenes"),
+        ("one_of: [Beta]", "one_of: []", "has a one_of without bots; write nobody"),
+        ("expect: nobody", "expect: Alpha", "expects 'Alpha'; write nobody, unclear, a list such as [Alpha]"),
+        ("expect: nobody", "expect: 7", "got `int` - at `$.scenes[0].lines[2].expect`"),
+        (", kind: courtesy", "", "has no kind; kinds are address,"),
+        ("after: 5", "after: -5", "Expected `float` >= 0.0"),
+        ("after: 5", "after: .nan", "Expected `float` >= 0.0"),
+        ("after: 5", "after: .inf", "Expected `float` <= 86400.0"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, old: str, new: str, told: str) -> None:
@@ -105,6 +110,8 @@ def test_a_folder_without_scenes_says_so(tmp_path: Path) -> None:
     with pytest.raises(NothingFoundError, match="no group"):
         read_groups(tmp_path)
     with pytest.raises(NothingFoundError, match="No line says"):
+        read_groups(written(tmp_path, "group: x\nbots: [{name: Alpha}]\npeople: []\nscenes: []\n"))
+    with pytest.raises(ImportFormatError, match=r"length >= 1 - at `\$.bots`"):
         read_groups(written(tmp_path, "group: x\nbots: []\npeople: []\nscenes: []\n"))
     with pytest.raises(ImportFormatError, match="cannot be read"):
         read_groups(tmp_path / "missing")
