@@ -16,7 +16,7 @@ export LINE # not through the shell: the lines of the changelog are full of back
 # More processes than processors, since tests wait, but no more than keep two of them busy: each imports everything. Tests
 # of one module share a process, for what they share; in the order of the folders, which has the long modules first.
 # `SIDE_BY_SIDE=` runs one test after another.
-SIDE_BY_SIDE ?= -n 4 --dist loadscope --no-loadscope-reorder
+SIDE_BY_SIDE ?= -n 5 --dist loadscope --no-loadscope-reorder
 # Where it is set, each of the hundreds of processes that tests start would compile the product again.
 unexport PYTHONDONTWRITEBYTECODE
 
