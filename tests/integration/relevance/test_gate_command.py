@@ -93,6 +93,19 @@ def test_explain_says_of_a_guess_whether_the_message_is_open(run: Run, tmp_path:
     assert seen["om_5"] == ("named", False, [])
 
 
+def test_explain_says_who_answers_only_if_no_better_bot_does(run: Run, tmp_path: Path) -> None:
+    store = GroupTranscriptStore(tmp_path / "open")
+    store.members.remember_bot("cli_a", "Alpha", description="deployments, monitoring, servers")
+    store.members.remember_bot("cli_b", "Beta", description="plans releases")
+    store.append(KEY, "user", "Who knows why the server is down?", "on_ada", "om_1", START)
+    arguments = ("gate", "explain", "om_1", "--store", str(store.base_dir))
+    _, out, _ = run(*arguments)
+    told = [line.split(":")[0] for line in out.splitlines() if line.startswith(("Alpha ", "Beta "))]
+    assert told == ["Alpha answers", "Beta answers if no better bot does"]
+    _, out, _ = run(*arguments, "--json")
+    assert [(one["respond"], one["first"]) for one in json.loads(out)["decisions"]] == [(True, True), (True, False)]
+
+
 def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
     run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

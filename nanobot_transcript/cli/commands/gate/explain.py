@@ -163,6 +163,7 @@ def _decision(decision: "Decision") -> dict[str, Any]:
         "sentence": decision.sentence,
         "score": round(decision.score, 4),
         "open": decision.open,
+        "first": decision.is_first,
     }
 
 
@@ -197,9 +198,10 @@ def _print_replayed(one: dict[str, Any]) -> None:
     from nanobot_transcript.relevance.explanations import in_words
 
     out = console()
-    verdict = said({True: "answers", False: "stays silent", None: "undecided"}[one["respond"]])
     out.print()
-    told = said("{agent} {verdict}: {why}", agent=printable(one["agent"]), verdict=verdict, why=retold(one["sentence"]))
+    told = said(
+        "{agent} {verdict}: {why}", agent=printable(one["agent"]), verdict=_verdict(one), why=retold(one["sentence"])
+    )
     out.print(told, soft_wrap=True)
     scored = one["stage"] == "score"
     counted = scored and one["reason"] not in ("open_question", "other_fits")  # they go by more than this bot's score
@@ -219,6 +221,12 @@ def _print_replayed(one: dict[str, Any]) -> None:
         out.print(printable(said("  logged {when}: {what}", when=when, what=_noted(record))), soft_wrap=True)
     if not one["noted"]:
         out.print(said("  nothing was logged when it came"), soft_wrap=True)
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    if one["respond"] and not one["first"]:  # it claims the message only after those that fit better
+        return said("answers if no better bot does")
+    return said({True: "answers", False: "stays silent", None: "undecided"}[one["respond"]])
 
 
 def _noted(record: dict[str, Any]) -> str:
