@@ -212,7 +212,7 @@ def _around(message: Entry, talk: Sequence[Entry]) -> tuple[Sequence[Entry], Seq
     """What was said before and after a message, by its place in the record, else by its time."""
     wanted = ids_of(message)
     for at, entry in enumerate(talk):
-        if entry is message or (wanted and wanted & ids_of(entry)):
+        if entry == message or wanted & ids_of(entry):
             return talk[:at], talk[at + 1 :]
     at = sum(entry["ts"] <= message["ts"] for entry in talk)
     return talk[:at], talk[at:]

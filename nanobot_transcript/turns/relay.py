@@ -25,13 +25,17 @@ from nanobot_transcript.turns.addressees import addresses, id_at, ids_of
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
 from nanobot_transcript.turns.message_age import age_ms
 
-__all__ = ["Relay", "RelayMode", "RelaySettings", "handed_as"]
+__all__ = ["MOST_HANDED", "Relay", "RelayMode", "RelaySettings", "handed_as"]
 
 RelayMode = Literal["off", "mentions", "all"]
 
 _KIND: Final = "relay"
 _PAGE: Final = 100
 _WAITING: Final = 100
+MOST_HANDED: Final = 2 * _PAGE + _WAITING
+"""So many messages that were passed on are noted: those of a page that is read again after a kill, and twice as many
+that come in between.
+"""
 _LOOK_FOR_CHATS: Final = 1.0
 
 logger = logging.getLogger(__name__)
@@ -150,7 +154,7 @@ class Relay:
                 await take(session_key, entry)
 
     async def _unread(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
-        """What to pass on now. The progress is saved first: a kill in between loses one entry, and never
+        """What to pass on now. The progress is saved first: a stop or a kill in between loses one entry, and never
         doubles one.
         """
         while True:
@@ -178,8 +182,9 @@ class Relay:
 
     async def _now_readable(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
         near = (await self._store.recent(session_key, _PAGE)).entries if place.waiting else []
+        nameless = {handed_as(entry): entry for entry in near if not entry["message_id"]}
         for message_id in place.waiting:
-            entry = await self._store.get(session_key, message_id)
+            entry = nameless.get(message_id) or await self._store.get(session_key, message_id)
             if entry is not None and self._is_fresh(entry, near) and message_id not in place.handed:
                 if not self._is_readable(session_key, entry):
                     continue
@@ -268,7 +273,7 @@ class _Place:
 
     def hand_out(self, mark: str) -> None:
         """This message is passed on now."""
-        self.handed = (*self.handed, mark)[-_PAGE:]
+        self.handed = (*self.handed, mark)[-MOST_HANDED:]
         self._save()
 
     def move(self, cursor: str, waiting: list[str]) -> None:
@@ -281,7 +286,7 @@ class _Place:
         """Wait for this message no longer. It may be behind the cursor: this process may just have written it."""
         self.waiting = tuple(other for other in self.waiting if other != message_id)
         if message_id not in self.handed:
-            self.handed = (*self.handed, message_id)[-_PAGE:]
+            self.handed = (*self.handed, message_id)[-MOST_HANDED:]
         self._save()
 
     def _save(self) -> None:

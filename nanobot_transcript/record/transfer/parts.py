@@ -16,11 +16,10 @@ from nanobot_transcript.record.transfer.contract import TransferPlace
 from nanobot_transcript.record.transfer.cursors import Cursors, is_cursor
 from nanobot_transcript.record.transfer.waypoint import MOVED
 from nanobot_transcript.store.lines.ids import ids_of
-from nanobot_transcript.turns.relay import handed_as
+from nanobot_transcript.turns.relay import MOST_HANDED, handed_as
 
 __all__ = ["DecisionsPart", "MarksPart", "MembersPart", "PartReport", "RecordPart"]
 
-_MOST_HANDED: Final = 100
 _PATIENCE: Final = 30.0
 _CLOCKS_DIFFER: Final = 900_000
 """Milliseconds by which a decision may have been written later than its own time."""
@@ -134,13 +133,16 @@ def _carried(mark: KeptMark, document: Mapping[str, Any], cursors: Cursors) -> K
 
 def _remember(document: dict[str, Any], again: Sequence[Entry]) -> None:
     """Note messages behind the cursor that were dealt with before: a session has been told them, or a relay has passed
-    them on.
+    them on, unless it still waits for their text.
     """
     if isinstance(told := document.get("told"), list):
         ids = [message_id for entry in again for message_id in ids_of(entry)]
         document["told"] = list(dict.fromkeys([*told, *ids]))
     if isinstance(handed := document.get("handed"), list):
-        document["handed"] = list(dict.fromkeys([*handed, *map(handed_as, again)]))[-_MOST_HANDED:]
+        waiting = document.get("waiting")
+        late = waiting if isinstance(waiting, list) else []
+        done = [mark for mark in map(handed_as, again) if mark not in late]
+        document["handed"] = list(dict.fromkeys([*handed, *done]))[-MOST_HANDED:]
 
 
 class MembersPart(RecordPart):

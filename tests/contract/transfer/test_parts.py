@@ -107,6 +107,22 @@ def test_what_a_bot_dealt_with_is_not_told_again_where_both_were_written_to(sour
         assert [one for one in behind if one not in done] == ["om_there", "om_late"]
 
 
+def test_a_card_that_a_relay_waits_for_is_not_taken_for_passed_on(source: Record, target: Record) -> None:
+    say(source.store, "hello", "om_1")
+    move(source, target)
+    say(target.store, "both are written to", "om_there")
+    say(source.store, "being written", "om_card")
+    say(source.store, "done", "om_done")
+    cursor = source.store.end(KEY)
+    mark = {"agent": "Alpha", "session": KEY, "cursor": cursor, "waiting": ["om_card"], "handed": []}
+    source.marks.put("relay", mark, "Alpha", KEY)
+    move(source, target)
+    relay = target.marks.get("relay", "Alpha", KEY)
+    assert relay is not None
+    assert relay["waiting"] == ["om_card"]
+    assert relay["handed"] == ["om_done"]
+
+
 def test_private_chats_stay_private(source: Record, target: Record, way: Way, opened: Open) -> None:
     source.marks.put("private", {"digest": "d" * 32}, "oc_secret")
     source.marks.put("something new", {"n": 1}, "a", "b")

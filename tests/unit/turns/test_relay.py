@@ -20,7 +20,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.record.spool.backend import SpooledBackend
 from nanobot_transcript.record.spool.limits import SpoolLimits
-from nanobot_transcript.turns import Relay, RelaySettings
+from nanobot_transcript.turns import LoopGuard, LoopLimits, Relay, RelaySettings
 
 KEY = "feishu:oc_1"
 BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta"}), account="cli_beta")
@@ -158,6 +158,29 @@ async def test_what_is_being_handed_over_is_still_waited_for(shared: AsyncGroupT
         for left in (["om_1", "om_2"], ["om_2"]):
             assert (await anext(entries))["message_id"] == left[0]
             assert (marks.get("relay", BETA.name, KEY) or {})["waiting"] == left
+
+
+async def test_a_recent_message_without_an_id_is_handed_out_at_the_start(shared: AsyncGroupTranscriptStore) -> None:
+    said: Any = {"sender_kind": "bot", "ids": {"app_id": "cli_alpha"}}
+    await shared.append(KEY, "assistant", "This has no id.", "Alpha", **said)
+    async with asyncio.timeout(PATIENCE), aclosing(relay(shared).entries(KEY)) as entries:
+        assert (await anext(entries))["content"] == "This has no id."
+    await bot(shared, 1)
+    async with asyncio.timeout(PATIENCE), aclosing(relay(shared).entries(KEY)) as entries:
+        assert (await anext(entries))["message_id"] == "om_1"
+
+
+async def test_a_card_that_is_done_after_a_kill_makes_no_page_come_twice(shared: AsyncGroupTranscriptStore) -> None:
+    await bot(shared, 999)
+    cursor = (await shared.recent(KEY)).cursor
+    for number in range(100):
+        await bot(shared, number, content=f"Step {number} is done, and {number}.")
+    killed = {"cursor": cursor, "waiting": ["om_999"], "handed": [f"om_{number}" for number in range(100)]}
+    FileMarks(shared.base_dir).put("relay", killed, BETA.name, KEY)
+    async with listening(relay(shared, guard=LoopGuard(LoopLimits(hops=1000)))) as heard:
+        assert await heard.get() == "om_999"
+        await bot(shared, 100)
+        assert await heard.get() == "om_100"
 
 
 async def test_what_is_old_at_the_start_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
