@@ -35,6 +35,11 @@ _FORM: Final = "docs/en/gate.md describes the files."
 _BETWEEN_SCENES: Final = 6 * 3600
 _BEGINNING: Final = 1_767_000_000
 _HISTORY: Final = 200
+_ODD_VALUES: Final = (ValueError, ArithmeticError, LookupError, AttributeError)
+"""What PyYAML raises for dates, numbers and switches that are none."""
+
+
+_Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class _OneOf(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,7 +47,7 @@ class _OneOf(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Bot(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
+    name: _Name
     aliases: list[str] = []
     description: str = ""
 
@@ -63,7 +68,7 @@ class _Scene(msgspec.Struct, forbid_unknown_fields=True):
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     group: str
     bots: Annotated[list[_Bot], msgspec.Meta(min_length=1)]
-    people: list[str]
+    people: list[_Name]
     scenes: list[_Scene]
     language: str = ""
 
@@ -149,7 +154,7 @@ def _group(path: Path, data: bytes) -> Group:
 
     try:
         read = msgspec.convert(yaml.safe_load(data), _File)
-    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, msgspec.ValidationError, RecursionError, *_ODD_VALUES) as error:
         reason = " ".join(str(error).split())
         raise ImportFormatError(f"{path} is not a group with scenes: {reason}.", hint=_FORM) from error
     return _Reader(path, read).group()
@@ -176,13 +181,18 @@ class _Reader:
 
     def group(self) -> Group:
         """The group. Raises ImportFormatError."""
-        scenes = [self._scene(number, scene) for number, scene in enumerate(self._read.scenes, 1)]
+        scenes: list[list[Entry]] = []
+        ended = 0.0
+        for number, scene in enumerate(self._read.scenes, 1):
+            begins = max(_BEGINNING + number * _BETWEEN_SCENES, ended + _BETWEEN_SCENES / 2)
+            entries, ended = self._scene(number, scene, begins)
+            scenes.append(entries)
         members = list(self._members.values())
         return Group(self._read.group, self._read.language, members, scenes, self._expected, self._kinds)
 
-    def _scene(self, number: int, scene: _Scene) -> list[Entry]:
+    def _scene(self, number: int, scene: _Scene, seconds: float) -> tuple[list[Entry], float]:
+        """The scene that begins then, and when it ends."""
         entries: list[Entry] = []
-        seconds: float = _BEGINNING + number * _BETWEEN_SCENES
         for at, line in enumerate(scene.lines, 1):
             seconds += line.after
             message_id = f"{self._path.stem} {number}.{at}"
@@ -194,7 +204,7 @@ class _Reader:
             entries.append(entry)
             if line.expect != "unclear":
                 self._judge(message_id, line)
-        return entries
+        return entries, seconds
 
     def _entry(self, message_id: str, line: _Line, seconds: float) -> Entry:
         writer = self._members.get(line.by)

@@ -93,7 +93,9 @@ def test_explain_says_of_a_guess_whether_the_message_is_open(run: Run, tmp_path:
     assert seen["om_5"] == ("named", False, [])
 
 
-def test_explain_says_who_answers_only_if_no_better_bot_does(run: Run, tmp_path: Path) -> None:
+def test_explain_says_who_answers_only_if_no_better_bot_does(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = GroupTranscriptStore(tmp_path / "open")
     store.members.remember_bot("cli_a", "Alpha", description="deployments, monitoring, servers")
     store.members.remember_bot("cli_b", "Beta", description="plans releases")
@@ -104,6 +106,9 @@ def test_explain_says_who_answers_only_if_no_better_bot_does(run: Run, tmp_path:
     assert told == ["Alpha answers", "Beta answers if no better bot does"]
     _, out, _ = run(*arguments, "--json")
     assert [(one["respond"], one["first"]) for one in json.loads(out)["decisions"]] == [(True, True), (True, False)]
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_TURNS__CLAIM__ANSWER", "off")
+    _, out, _ = run(*arguments)
+    assert "Beta stays silent" in out
 
 
 def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(

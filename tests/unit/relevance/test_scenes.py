@@ -54,6 +54,11 @@ def test_warm_knows_the_scenes_before_and_cold_does_not(tmp_path: Path) -> None:
     assert [len(labelled.history) for labelled in labelled_lines(group, warm=True)] == [0, 2, 3]
 
 
+def test_a_scene_that_lasts_a_day_is_over_before_the_next(tmp_path: Path) -> None:
+    (group,) = read_groups(written(tmp_path, SCENES.replace("after: 20", "after: 80000")))
+    assert group.scenes[1][0]["ts"] - group.scenes[0][-1]["ts"] >= 3 * 3600 * 1000
+
+
 @pytest.mark.parametrize(
     ("expected", "answered", "met"),
     [
@@ -88,6 +93,10 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
         ("after: 5", "after: -5", "Expected `float` >= 0.0"),
         ("after: 5", "after: .nan", "Expected `float` >= 0.0"),
         ("after: 5", "after: .inf", "Expected `float` <= 86400.0"),
+        ("after: 5", "after: 2020-13-45", "is not a group with scenes: month must be in 1..12"),
+        ("after: 5", "after: !!bool perhaps", "is not a group with scenes"),
+        ("after: 5", "after: !!timestamp soon", "is not a group with scenes"),
+        ("people: [Ada, Bo]", 'people: [Ada, Bo, ""]', "length >= 1 - at `$.people[2]`"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, old: str, new: str, told: str) -> None:

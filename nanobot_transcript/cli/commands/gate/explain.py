@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import Decision, RelevanceGate
+    from nanobot_transcript.relevance.choice import ClaimOpen
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["explain"]
@@ -85,6 +86,7 @@ def explain(
     from nanobot_transcript.relevance.gate_input import members
 
     settings = read_settings(config, store)
+    claim_open = settings.turns.claim.answer
     gate = RelevanceGate(GateOptions(stale_after=settings.gate.stale_after, style=settings.gate.style))
     with opened_record(config, store) as record:
         opened = record.store
@@ -94,7 +96,7 @@ def explain(
         entry, history = _up_to(opened, key, named.message)
         known = members(opened, key, opened.scan(key))
         agents = _agents(known, agent)
-        replayed = [_replayed(gate, record, key, entry, history, one, known) for one in agents]
+        replayed = [_replayed(gate, record, key, entry, history, one, known, claim_open) for one in agents]
         if json:
             decider = {"mode": mode, "decided_by": decided_by(mode)}
             emit_json({"session_key": key, **decider, "message": entry, "decisions": replayed})
@@ -141,12 +143,13 @@ def _replayed(
     history: "list[Entry]",
     agent: "AgentProfile",
     members: "list[AgentProfile]",
+    claim_open: "ClaimOpen",
 ) -> dict[str, Any]:
     decision = gate.decide(message, history, agent, members)
     features, reasons = gate.explain(message, history, agent, members)
     noted = record.decisions.read(key, message["message_id"])
     return {
-        **_decision(decision),
+        **_decision(decision, claim_open),
         "threshold": gate.threshold,
         "features": {name: round(value, 4) for name, value in features.items()},
         "reasons": [{"feature": name, "adds": round(value, 3)} for name, value in reasons[:_STRONGEST]],
@@ -154,10 +157,12 @@ def _replayed(
     }
 
 
-def _decision(decision: "Decision") -> dict[str, Any]:
+def _decision(decision: "Decision", claim_open: "ClaimOpen") -> dict[str, Any]:
+    from nanobot_transcript.relevance.choice import wants
+
     return {
         "agent": decision.agent,
-        "respond": decision.respond,
+        "respond": None if decision.respond is None else wants(decision, claim_open),
         "stage": decision.stage.value,
         "reason": decision.reason.value,
         "sentence": decision.sentence,
