@@ -55,7 +55,7 @@ def received(mail: AgentMail, name: str) -> list[tuple[str, str]]:
 def archived(mail: AgentMail) -> Counter[str]:
     """How often each path of a message stands in the archive's list."""
     project_id = mail.project(BACKEND).id
-    waiting = mail.reader.read(lambda db: jobs.waiting(db, project_id, -1), [])
+    waiting = mail.reader.read(lambda db: jobs.waiting(db, project_id, None), [])
     return Counter(path for job in waiting for path in job.files if path.startswith("messages/"))
 
 

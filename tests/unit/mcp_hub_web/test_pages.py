@@ -321,7 +321,7 @@ async def test_a_person_releases_a_claim_or_all_of_an_agents(page: ClientSession
     assert (status, freed["released"]) == (200, ["db/migrations/**", "b.py"])
     assert (await ask(page, "mail/claims", project=where))["claims"] == []
     project = home.mail.project(where).id
-    summaries = [job.summary for job in home.mail.database.read(lambda db: jobs.waiting(db, project, -1), [])]
+    summaries = [job.summary for job in home.mail.database.read(lambda db: jobs.waiting(db, project, None), [])]
     assert summaries[-1] == "release: human for GreenCastle 2 paths: db/migrations/**, b.py"
 
 
