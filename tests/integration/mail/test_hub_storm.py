@@ -127,7 +127,7 @@ class Storm:
     restarts: list[float] = field(default_factory=list[float])
 
     def accepted(self) -> dict[str, str]:
-        return {key: value for sender in self.senders for key, value in list(sender.accepted.items())}
+        return {key: value for sender in self.senders for key, value in sender.accepted.copy().items()}
 
     def round(self, victims: Sequence[str], enough: int) -> None:
         """Kill the victims after ``enough`` more messages; fails when git is late with what was accepted before."""
