@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from support.forking import HUB, Streamed, preload
 from support.ports import free_port
@@ -34,14 +35,14 @@ class Place:
         """The setting with which the hub listens at ``second``, too."""
         return {"NANOBOT_TRANSCRIPT_ASSISTANT__LISTEN": f"127.0.0.1:{self.second}"}
 
-    async def hub(self, **more: str) -> Streamed:
-        """A hub that listens."""
-        started = await Streamed.start(
-            *("nanobot_transcript", "serve", "--jsonl"),
-            env=self._env | more,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+    async def hub(self, *, forked: bool = True, **more: str) -> Streamed | asyncio.subprocess.Process:
+        """A hub that listens. One that is not ``forked`` holds nothing but its own imports."""
+        program = ("nanobot_transcript", "serve", "--jsonl")
+        options: Any = {"env": self._env | more, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        if forked:
+            started = await Streamed.start(*program, **options)
+        else:
+            started = await asyncio.create_subprocess_exec(sys.executable, "-m", *program, **options)
         self._stack.push_async_callback(_ended, started)
         assert started.stdout is not None
         assert json.loads(await asyncio.wait_for(started.stdout.readline(), PATIENCE))["event"] == "ready"
@@ -62,7 +63,7 @@ class Place:
         return ["sh", "-c", f"cd {shlex.quote(str(self.cwd))} && exec {shlex.join(adapter)}"]
 
 
-async def _ended(process: Streamed) -> None:
+async def _ended(process: Streamed | asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         process.kill()
     await process.communicate()

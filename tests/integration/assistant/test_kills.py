@@ -101,7 +101,7 @@ async def test_answers_reach_their_callers_in_time_also_fifty_at_once(place: Pla
 
 
 async def test_a_hub_with_two_hundred_pages_and_questions_stays_small(place: Place, soak_row: SoakRow) -> None:
-    hub = await place.hub()
+    hub = await place.hub(forked=False)
     caller = Caller(place.url)
     async with AsyncExitStack() as stack:
         pages = [await stack.enter_async_context(page(place.url, "test-token")) for _ in range(200)]
