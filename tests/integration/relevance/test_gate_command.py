@@ -111,6 +111,18 @@ def test_explain_says_who_answers_only_if_no_better_bot_does(
     assert "Beta stays silent" in out
 
 
+def test_explain_leaves_open_who_claims_what_is_no_question(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_TURNS__CLAIM__ANSWER", "all")
+    store = GroupTranscriptStore(tmp_path / "open")
+    store.members.remember_bot("cli_a", "Alpha", description="deployments, monitoring, servers")
+    store.append(KEY, "user", "What a lovely day.", "on_ada", "om_1", START)
+    _, out, _ = run("gate", "explain", "om_1", "--store", str(store.base_dir))
+    assert "Alpha stays silent" in out
+    assert "one of the bots may claim it" in out
+
+
 def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
     run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

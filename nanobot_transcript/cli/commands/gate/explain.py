@@ -162,7 +162,7 @@ def _decision(decision: "Decision", claim_open: "ClaimOpen") -> dict[str, Any]:
 
     return {
         "agent": decision.agent,
-        "respond": None if decision.respond is None else wants(decision, claim_open),
+        "respond": decision.respond and wants(decision, claim_open),
         "stage": decision.stage.value,
         "reason": decision.reason.value,
         "sentence": decision.sentence,
